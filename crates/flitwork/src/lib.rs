@@ -1,0 +1,1 @@
+//! The Flitwork library and command line.

@@ -1,0 +1,2 @@
+//! The `flitwork` command.
+fn main() {}

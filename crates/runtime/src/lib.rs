@@ -1,0 +1,1 @@
+//! Runs a design on packets: channels, sources, sinks, signals, counters.

@@ -1,0 +1,1 @@
+//! Name resolution, elaboration, type checking and lowering.
