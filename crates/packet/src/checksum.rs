@@ -41,31 +41,13 @@ impl Sum {
     }
 
     /// Adds the IPv4 pseudo-header of TCP and UDP (RFC 9293 §3.1): `length` is that of header and payload.
-    pub fn add_pseudo_header_v4(
-        self,
-        source: [u8; 4],
-        destination: [u8; 4],
-        protocol: u8,
-        length: u16,
-    ) -> Self {
-        self.add_bytes(&source)
-            .add_bytes(&destination)
-            .add_u16(u16::from(protocol))
-            .add_u16(length)
+    pub fn add_pseudo_header_v4(self, source: [u8; 4], destination: [u8; 4], protocol: u8, length: u16) -> Self {
+        self.add_bytes(&source).add_bytes(&destination).add_u16(u16::from(protocol)).add_u16(length)
     }
 
     /// Adds the IPv6 pseudo-header (RFC 8200 §8.1): `length` is that of the upper layer's packet.
-    pub fn add_pseudo_header_v6(
-        self,
-        source: [u8; 16],
-        destination: [u8; 16],
-        next_header: u8,
-        length: u32,
-    ) -> Self {
-        self.add_bytes(&source)
-            .add_bytes(&destination)
-            .add_u32(length)
-            .add_u16(u16::from(next_header))
+    pub fn add_pseudo_header_v6(self, source: [u8; 16], destination: [u8; 16], next_header: u8, length: u32) -> Self {
+        self.add_bytes(&source).add_bytes(&destination).add_u32(length).add_u16(u16::from(next_header))
     }
 
     /// The checksum: the complement of the sum.

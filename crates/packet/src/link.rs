@@ -162,19 +162,10 @@ impl fmt::Display for LeaveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             LeaveError::TooShort { length } => {
-                write!(
-                    f,
-                    "the frame has {length} bytes, less than an Ethernet header"
-                )
+                write!(f, "the frame has {length} bytes, less than an Ethernet header")
             }
-            LeaveError::Protocol {
-                link_type,
-                ethertype,
-            } => {
-                write!(
-                    f,
-                    "link type {link_type} cannot carry EtherType {ethertype:#06x}; write Ethernet instead"
-                )
+            LeaveError::Protocol { link_type, ethertype } => {
+                write!(f, "link type {link_type} cannot carry EtherType {ethertype:#06x}; write Ethernet instead")
             }
         }
     }
@@ -192,18 +183,10 @@ impl std::error::Error for LeaveError {}
 /// `orig_len - captured`, which no conversion changes, to work out the original length on either side.
 pub fn enter(link_type: LinkType, frame: &[u8]) -> Entry {
     let Some(kind) = Kind::of(link_type) else {
-        return if link_type == LinkType::ETHERNET {
-            Entry::Ethernet
-        } else {
-            Entry::Opaque
-        };
+        return if link_type == LinkType::ETHERNET { Entry::Ethernet } else { Entry::Opaque };
     };
     let view = match kind {
-        Kind::Raw(versions) => View {
-            strip: 0,
-            ethertype: versions.ethertype_of(frame),
-            source: [0; 6],
-        },
+        Kind::Raw(versions) => View { strip: 0, ethertype: versions.ethertype_of(frame), source: [0; 6] },
         Kind::Loopback => loopback_view(frame),
         Kind::Cooked(layout) => layout.view(frame),
     };
@@ -216,11 +199,7 @@ pub fn enter(link_type: LinkType, frame: &[u8]) -> Entry {
         ethertype: view.ethertype,
         source: view.source,
     };
-    Entry::Converted {
-        strip: view.strip,
-        header,
-        info,
-    }
+    Entry::Converted { strip: view.strip, header, info }
 }
 
 /// The way back of a frame that [`enter`] converted, whatever has become of it since.
@@ -228,19 +207,14 @@ pub fn enter(link_type: LinkType, frame: &[u8]) -> Entry {
 /// The destination address has no place in these link types and is lost.
 pub fn leave(info: &LinkInfo, ethernet: &[u8]) -> Result<Exit, LeaveError> {
     let Some((head, _)) = ethernet.split_first_chunk::<ETHERNET_HEADER_BYTES>() else {
-        return Err(LeaveError::TooShort {
-            length: ethernet.len(),
-        });
+        return Err(LeaveError::TooShort { length: ethernet.len() });
     };
     let ethertype = u16::from_be_bytes([head[12], head[13]]);
     let source = [head[6], head[7], head[8], head[9], head[10], head[11]];
     let mut header = info.original;
     if (ethertype, source) != (info.ethertype, info.source) {
         let kind = Kind::of(info.link_type).expect("only convertible link types have a LinkInfo");
-        let unsayable = LeaveError::Protocol {
-            link_type: info.link_type,
-            ethertype,
-        };
+        let unsayable = LeaveError::Protocol { link_type: info.link_type, ethertype };
         match kind {
             Kind::Raw(versions) if ethertype == info.ethertype || versions.carry(ethertype) => {}
             Kind::Raw(_) => return Err(unsayable),
@@ -249,10 +223,7 @@ pub fn leave(info: &LinkInfo, ethernet: &[u8]) -> Result<Exit, LeaveError> {
             Kind::Cooked(layout) => layout.update(&mut header, info, ethertype, source),
         }
     }
-    Ok(Exit {
-        strip: ETHERNET_HEADER_BYTES,
-        header,
-    })
+    Ok(Exit { strip: ETHERNET_HEADER_BYTES, header })
 }
 
 /// The link layers that have an Ethernet view.
@@ -266,9 +237,7 @@ enum Kind {
 impl Kind {
     fn of(link_type: LinkType) -> Option<Kind> {
         match link_type {
-            LinkType::RAW | LinkType::DLT_RAW | LinkType::DLT_RAW_OPENBSD => {
-                Some(Kind::Raw(IpVersions::Both))
-            }
+            LinkType::RAW | LinkType::DLT_RAW | LinkType::DLT_RAW_OPENBSD => Some(Kind::Raw(IpVersions::Both)),
             LinkType::IPV4 => Some(Kind::Raw(IpVersions::Four)),
             LinkType::IPV6 => Some(Kind::Raw(IpVersions::Six)),
             LinkType::NULL | LinkType::LOOP => Some(Kind::Loopback),
@@ -287,11 +256,7 @@ struct View {
 }
 
 /// A frame that is too short for its header.
-const VIEW_OF_FRAGMENT: View = View {
-    strip: 0,
-    ethertype: ETHERTYPE_UNKNOWN,
-    source: [0; 6],
-};
+const VIEW_OF_FRAGMENT: View = View { strip: 0, ethertype: ETHERTYPE_UNKNOWN, source: [0; 6] };
 
 /// Which versions a raw IP link type carries.
 #[derive(Clone, Copy)]
@@ -335,11 +300,7 @@ fn loopback_view(frame: &[u8]) -> View {
         FAMILY_IPV6_BSD | FAMILY_IPV6_FREEBSD | FAMILY_IPV6_DARWIN => ETHERTYPE_IPV6,
         _ => ETHERTYPE_UNKNOWN,
     };
-    View {
-        strip: 4,
-        ethertype,
-        source: [0; 6],
-    }
+    View { strip: 4, ethertype, source: [0; 6] }
 }
 
 /// The loopback header for a changed protocol, in the byte order of the frame's first header.
@@ -354,11 +315,7 @@ fn loopback_header(info: &LinkInfo, ethertype: u16) -> Option<HeaderBytes> {
         Some(head) => u32::from_le_bytes(*head) < u32::from_be_bytes(*head),
         None => info.link_type == LinkType::NULL,
     };
-    let bytes = if was_little_endian {
-        family.to_le_bytes()
-    } else {
-        family.to_be_bytes()
-    };
+    let bytes = if was_little_endian { family.to_le_bytes() } else { family.to_be_bytes() };
     Some(HeaderBytes::from_slice(&bytes))
 }
 
@@ -372,20 +329,10 @@ struct CookedLayout {
     address: usize,
 }
 
-const SLL: CookedLayout = CookedLayout {
-    length: 16,
-    protocol: 14,
-    hardware_type: 2,
-    address_length: (4, 2),
-    address: 6,
-};
-const SLL2: CookedLayout = CookedLayout {
-    length: 20,
-    protocol: 0,
-    hardware_type: 8,
-    address_length: (11, 1),
-    address: 12,
-};
+const SLL: CookedLayout =
+    CookedLayout { length: 16, protocol: 14, hardware_type: 2, address_length: (4, 2), address: 6 };
+const SLL2: CookedLayout =
+    CookedLayout { length: 20, protocol: 0, hardware_type: 8, address_length: (11, 1), address: 12 };
 
 /// The protocol number of 802.2 frames, which have no EtherType.
 const COOKED_PROTOCOL_LLC: u16 = 4;
@@ -401,29 +348,22 @@ impl CookedLayout {
         }
         let protocol = self.u16_at(frame, self.protocol);
         let payload_bytes = frame.len() - self.length;
-        let ethertype =
-            if HARDWARE_WITHOUT_ETHERTYPE.contains(&self.u16_at(frame, self.hardware_type)) {
-                ETHERTYPE_UNKNOWN
-            } else if protocol >= ETHERTYPE_MIN {
-                protocol
-            } else {
-                match u16::try_from(payload_bytes) {
-                    // An 802.3 frame: the EtherType's place holds the length.
-                    Ok(length) if protocol == COOKED_PROTOCOL_LLC && length <= LENGTH_8023_MAX => {
-                        length
-                    }
-                    Ok(_) | Err(_) => ETHERTYPE_UNKNOWN,
-                }
-            };
+        let ethertype = if HARDWARE_WITHOUT_ETHERTYPE.contains(&self.u16_at(frame, self.hardware_type)) {
+            ETHERTYPE_UNKNOWN
+        } else if protocol >= ETHERTYPE_MIN {
+            protocol
+        } else {
+            match u16::try_from(payload_bytes) {
+                // An 802.3 frame: the EtherType's place holds the length.
+                Ok(length) if protocol == COOKED_PROTOCOL_LLC && length <= LENGTH_8023_MAX => length,
+                Ok(_) | Err(_) => ETHERTYPE_UNKNOWN,
+            }
+        };
         let mut source = [0; 6];
         if self.has_mac_address(frame) {
             source.copy_from_slice(&frame[self.address..self.address + 6]);
         }
-        View {
-            strip: self.length,
-            ethertype,
-            source,
-        }
+        View { strip: self.length, ethertype, source }
     }
 
     /// Writes what changed into the frame's own header, or into an empty one if it had none.
@@ -434,11 +374,7 @@ impl CookedLayout {
         }
         let bytes = &mut header.bytes;
         if ethertype != info.ethertype {
-            let protocol = if ethertype <= LENGTH_8023_MAX {
-                COOKED_PROTOCOL_LLC
-            } else {
-                ethertype
-            };
+            let protocol = if ethertype <= LENGTH_8023_MAX { COOKED_PROTOCOL_LLC } else { ethertype };
             bytes[self.protocol..self.protocol + 2].copy_from_slice(&protocol.to_be_bytes());
         }
         if source != info.source {
@@ -465,10 +401,7 @@ impl HeaderBytes {
     fn from_slice(slice: &[u8]) -> Self {
         let mut bytes = [0; 20];
         bytes[..slice.len()].copy_from_slice(slice);
-        HeaderBytes {
-            bytes,
-            length: u8::try_from(slice.len()).expect("link headers have at most 20 bytes"),
-        }
+        HeaderBytes { bytes, length: u8::try_from(slice.len()).expect("link headers have at most 20 bytes") }
     }
 
     fn as_slice(&self) -> &[u8] {

@@ -67,36 +67,19 @@ impl ClassicReader {
             // DG/UX wrote this version, with the lengths swapped.
             (543, _) => Lengths::OriginalFirst,
             _ => {
-                return Err(CaptureError::UnsupportedVersion {
-                    place: source.place(),
-                    major,
-                    minor,
-                });
+                return Err(CaptureError::UnsupportedVersion { place: source.place(), major, minor });
             }
         };
         let link_type = LinkType(byte_order.u32_at(&header, 20) & LINK_TYPE_MASK);
-        Ok(Some(ClassicReader {
-            byte_order,
-            resolution,
-            link_type,
-            record_header,
-            lengths,
-        }))
+        Ok(Some(ClassicReader { byte_order, resolution, link_type, record_header, lengths }))
     }
 
     pub(super) fn format(&self) -> Format {
-        Format::Pcap {
-            resolution: self.resolution,
-            link_type: self.link_type,
-        }
+        Format::Pcap { resolution: self.resolution, link_type: self.link_type }
     }
 
     /// Appends the next packet's bytes to `record.data` and sets the other fields; `false` at the end.
-    pub(super) fn next_into<R: Read>(
-        &self,
-        source: &mut Source<R>,
-        record: &mut Record,
-    ) -> Result<bool, CaptureError> {
+    pub(super) fn next_into<R: Read>(&self, source: &mut Source<R>, record: &mut Record) -> Result<bool, CaptureError> {
         source.begin_record();
         if source.at_end()? {
             return Ok(false);

@@ -127,11 +127,7 @@ pub enum Damage {
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "at byte {} (after {} packets)",
-            self.offset, self.packets_before
-        )
+        write!(f, "at byte {} (after {} packets)", self.offset, self.packets_before)
     }
 }
 
@@ -139,10 +135,7 @@ impl fmt::Display for CaptureError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             CaptureError::NotACapture { found } => match found {
-                Foreign::Empty => write!(
-                    f,
-                    "not a capture file: it is empty; give a pcap or pcapng file"
-                ),
+                Foreign::Empty => write!(f, "not a capture file: it is empty; give a pcap or pcapng file"),
                 Foreign::Compressed(program) => write!(
                     f,
                     "not a capture file: it is compressed by {program}; unpack it first, for example with `{program} -dk`"
@@ -153,19 +146,11 @@ impl fmt::Display for CaptureError {
                      give a pcap or pcapng file, or convert it with `editcap -F pcapng`"
                 ),
             },
-            CaptureError::UnsupportedVersion {
-                place,
-                major,
-                minor,
-            } => write!(
+            CaptureError::UnsupportedVersion { place, major, minor } => write!(
                 f,
                 "{place}: capture format version {major}.{minor} is not known; rewrite the file with `editcap -F pcapng`"
             ),
-            CaptureError::Truncated {
-                place,
-                end,
-                missing,
-            } => write!(
+            CaptureError::Truncated { place, end, missing } => write!(
                 f,
                 "the file is cut short: it ends at byte {end}, inside the record {place}, with at least {missing} \
                  more bytes due; the packets before that are good; copy or capture the file again to get the rest"
@@ -176,10 +161,7 @@ impl fmt::Display for CaptureError {
                  copy or capture the file again to get the rest"
             ),
             CaptureError::Io { place, source } => {
-                write!(
-                    f,
-                    "cannot read the file {place}: {source}; the packets before that are good"
-                )
+                write!(f, "cannot read the file {place}: {source}; the packets before that are good")
             }
         }
     }
@@ -195,45 +177,26 @@ impl fmt::Display for Damage {
                     super::PACKET_BYTES_MAX
                 )
             }
-            Damage::BlockLength {
-                block_type,
-                length,
-                length_min,
-            } => write!(
+            Damage::BlockLength { block_type, length, length_min } => write!(
                 f,
                 "a block of type {block_type:#x} with length {length}, which should be a multiple of 4 and at least {length_min}"
             ),
             Damage::BlockLengthsDiffer { first, last } => {
-                write!(
-                    f,
-                    "a block with length {first} at its start and {last} at its end"
-                )
+                write!(f, "a block with length {first} at its start and {last} at its end")
             }
             Damage::PacketOverrunsBlock { length, room } => {
-                write!(
-                    f,
-                    "a packet of {length} bytes in a block with room for {room}"
-                )
+                write!(f, "a packet of {length} bytes in a block with room for {room}")
             }
             Damage::Option { code, length } => {
-                write!(
-                    f,
-                    "an interface option (code {code}) with the impossible length {length}"
-                )
+                write!(f, "an interface option (code {code}) with the impossible length {length}")
             }
-            Damage::UnknownInterface {
-                interface,
-                n_interfaces,
-            } => write!(
-                f,
-                "a packet of interface {interface}, but the section has described only {n_interfaces} so far"
-            ),
+            Damage::UnknownInterface { interface, n_interfaces } => {
+                write!(f, "a packet of interface {interface}, but the section has described only {n_interfaces} so far")
+            }
             Damage::TooManyInterfaces { n_interfaces_max } => {
                 write!(f, "more than {n_interfaces_max} interfaces in one section")
             }
-            Damage::ByteOrder {
-                found: [a, b, c, d],
-            } => write!(
+            Damage::ByteOrder { found: [a, b, c, d] } => write!(
                 f,
                 "a section header with {a:02x} {b:02x} {c:02x} {d:02x} in place of the byte-order magic 1a 2b 3c 4d"
             ),

@@ -51,12 +51,7 @@ pub struct Record {
 impl Record {
     /// The part of the record that a capture file stores.
     pub fn frame(&self) -> Frame<'_> {
-        Frame {
-            link_type: self.link_type,
-            time_ns: self.time_ns,
-            orig_len: self.orig_len,
-            data: &self.data,
-        }
+        Frame { link_type: self.link_type, time_ns: self.time_ns, orig_len: self.orig_len, data: &self.data }
     }
 }
 
@@ -102,22 +97,12 @@ impl Format {
     /// pcap if both are pcap of one link type, with the finer resolution of the two; else pcapng.
     pub fn join(self, other: Format) -> Format {
         match (self, other) {
-            (
-                Format::Pcap {
-                    resolution: a,
-                    link_type,
-                },
-                Format::Pcap {
-                    resolution: b,
-                    link_type: other_link_type,
-                },
-            ) if link_type == other_link_type => Format::Pcap {
-                resolution: a.max(b),
-                link_type,
-            },
-            (Format::Pcap { .. } | Format::Pcapng, Format::Pcap { .. } | Format::Pcapng) => {
-                Format::Pcapng
+            (Format::Pcap { resolution: a, link_type }, Format::Pcap { resolution: b, link_type: other_link_type })
+                if link_type == other_link_type =>
+            {
+                Format::Pcap { resolution: a.max(b), link_type }
             }
+            (Format::Pcap { .. } | Format::Pcapng, Format::Pcap { .. } | Format::Pcapng) => Format::Pcapng,
         }
     }
 }

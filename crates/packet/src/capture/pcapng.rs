@@ -81,11 +81,7 @@ impl PcapngReader {
         if source.peek_up_to(4)? != SECTION_HEADER.to_be_bytes() {
             return Ok(None);
         }
-        let mut reader = PcapngReader {
-            byte_order: ByteOrder::Little,
-            interfaces: Vec::new(),
-            n_interfaces_before: 0,
-        };
+        let mut reader = PcapngReader { byte_order: ByteOrder::Little, interfaces: Vec::new(), n_interfaces_before: 0 };
         reader.read_section_header(source)?;
         Ok(Some(reader))
     }
@@ -102,10 +98,8 @@ impl PcapngReader {
                 return Ok(false);
             }
             let head: [u8; 8] = source.peek()?;
-            let block = Block {
-                block_type: self.byte_order.u32_at(&head, 0),
-                length: self.byte_order.u32_at(&head, 4),
-            };
+            let block =
+                Block { block_type: self.byte_order.u32_at(&head, 0), length: self.byte_order.u32_at(&head, 4) };
             match block.block_type {
                 ENHANCED_PACKET => {
                     let fields = self.read_enhanced_packet(source, block)?;
@@ -172,30 +166,13 @@ impl PcapngReader {
     }
 
     /// Only the original length is stored; the captured one follows from the first interface's limit.
-    fn read_simple_packet<R: Read>(
-        &self,
-        source: &mut Source<R>,
-        block: Block,
-    ) -> Result<PacketFields, CaptureError> {
+    fn read_simple_packet<R: Read>(&self, source: &mut Source<R>, block: Block) -> Result<PacketFields, CaptureError> {
         check_length(source, block, BLOCK_FRAME_BYTES + 4)?;
         let bytes: [u8; 12] = source.read()?;
         let original = self.byte_order.u32_at(&bytes, 8);
-        let snap_length = self
-            .interfaces
-            .first()
-            .map_or(0, |interface| interface.snap_length);
-        let captured = if snap_length == 0 {
-            original
-        } else {
-            original.min(snap_length)
-        };
-        Ok(PacketFields {
-            interface: 0,
-            ticks: 0,
-            captured,
-            original,
-            room: block.length - BLOCK_FRAME_BYTES - 4,
-        })
+        let snap_length = self.interfaces.first().map_or(0, |interface| interface.snap_length);
+        let captured = if snap_length == 0 { original } else { original.min(snap_length) };
+        Ok(PacketFields { interface: 0, ticks: 0, captured, original, room: block.length - BLOCK_FRAME_BYTES - 4 })
     }
 
     /// What packet blocks have in common after their fixed fields.
@@ -208,22 +185,14 @@ impl PcapngReader {
     ) -> Result<(), CaptureError> {
         let Some(interface) = self.interfaces.get(fields.interface as usize) else {
             let n_interfaces = self.n_interfaces();
-            return Err(source.damaged(Damage::UnknownInterface {
-                interface: fields.interface,
-                n_interfaces,
-            }));
+            return Err(source.damaged(Damage::UnknownInterface { interface: fields.interface, n_interfaces }));
         };
         if fields.captured > fields.room {
-            let damage = Damage::PacketOverrunsBlock {
-                length: fields.captured,
-                room: fields.room,
-            };
+            let damage = Damage::PacketOverrunsBlock { length: fields.captured, room: fields.room };
             return Err(source.damaged(damage));
         }
         if fields.captured > PACKET_BYTES_MAX {
-            return Err(source.damaged(Damage::PacketTooLong {
-                length: fields.captured,
-            }));
+            return Err(source.damaged(Damage::PacketTooLong { length: fields.captured }));
         }
         source.append_to(&mut record.data, fields.captured)?;
         source.skip(fields.room - fields.captured)?;
@@ -236,40 +205,23 @@ impl PcapngReader {
         Ok(())
     }
 
-    fn read_interface<R: Read>(
-        &mut self,
-        source: &mut Source<R>,
-        block: Block,
-    ) -> Result<(), CaptureError> {
+    fn read_interface<R: Read>(&mut self, source: &mut Source<R>, block: Block) -> Result<(), CaptureError> {
         check_length(source, block, BLOCK_FRAME_BYTES + 8)?;
         if self.n_interfaces() == N_INTERFACES_MAX {
-            return Err(source.damaged(Damage::TooManyInterfaces {
-                n_interfaces_max: N_INTERFACES_MAX,
-            }));
+            return Err(source.damaged(Damage::TooManyInterfaces { n_interfaces_max: N_INTERFACES_MAX }));
         }
         let bytes: [u8; 16] = source.read()?;
         let link_type = LinkType(u32::from(self.byte_order.u16_at(&bytes, 8)));
         let snap_length = self.byte_order.u32_at(&bytes, 12);
         let clock = self.read_interface_options(source, block.length - BLOCK_FRAME_BYTES - 8)?;
         self.read_block_end(source, block)?;
-        self.interfaces.push(Interface {
-            link_type,
-            snap_length,
-            clock,
-        });
+        self.interfaces.push(Interface { link_type, snap_length, clock });
         Ok(())
     }
 
     /// Reads the options that fill the `left` bytes up to the block's end.
-    fn read_interface_options<R: Read>(
-        &self,
-        source: &mut Source<R>,
-        mut left: u32,
-    ) -> Result<Clock, CaptureError> {
-        let mut clock = Clock {
-            unit: ClockUnit::Decimal(6),
-            offset_seconds: 0,
-        };
+    fn read_interface_options<R: Read>(&self, source: &mut Source<R>, mut left: u32) -> Result<Clock, CaptureError> {
+        let mut clock = Clock { unit: ClockUnit::Decimal(6), offset_seconds: 0 };
         while left >= 4 {
             let head: [u8; 4] = source.read()?;
             left -= 4;
@@ -289,9 +241,7 @@ impl PcapngReader {
             }
             left -= padded;
             match code {
-                OPTION_TIME_RESOLUTION => {
-                    clock.unit = ClockUnit::from_option(source.read::<4>()?[0])
-                }
+                OPTION_TIME_RESOLUTION => clock.unit = ClockUnit::from_option(source.read::<4>()?[0]),
                 OPTION_TIME_OFFSET => {
                     let bytes: [u8; 8] = source.read()?;
                     clock.offset_seconds = match self.byte_order {
@@ -313,21 +263,14 @@ impl PcapngReader {
             [0x1a, 0x2b, 0x3c, 0x4d] => ByteOrder::Big,
             found => return Err(source.damaged(Damage::ByteOrder { found })),
         };
-        let block = Block {
-            block_type: SECTION_HEADER,
-            length: self.byte_order.u32_at(&bytes, 4),
-        };
+        let block = Block { block_type: SECTION_HEADER, length: self.byte_order.u32_at(&bytes, 4) };
         check_length(source, block, BLOCK_FRAME_BYTES + 16)?;
         let version: [u8; 4] = source.read()?;
         let major = self.byte_order.u16_at(&version, 0);
         let minor = self.byte_order.u16_at(&version, 2);
         // Some programs write 1.2 for what is 1.0; libpcap and Wireshark read both.
         if !matches!((major, minor), (1, 0 | 2)) {
-            return Err(CaptureError::UnsupportedVersion {
-                place: source.place(),
-                major,
-                minor,
-            });
+            return Err(CaptureError::UnsupportedVersion { place: source.place(), major, minor });
         }
         // The section's length, next, is often wrong and never needed; options follow it.
         source.skip(block.length - 20)?;
@@ -338,17 +281,10 @@ impl PcapngReader {
         Ok(())
     }
 
-    fn read_block_end<R: Read>(
-        &self,
-        source: &mut Source<R>,
-        block: Block,
-    ) -> Result<(), CaptureError> {
+    fn read_block_end<R: Read>(&self, source: &mut Source<R>, block: Block) -> Result<(), CaptureError> {
         let last = self.byte_order.u32_at(&source.read::<4>()?, 0);
         if last != block.length {
-            return Err(source.damaged(Damage::BlockLengthsDiffer {
-                first: block.length,
-                last,
-            }));
+            return Err(source.damaged(Damage::BlockLengthsDiffer { first: block.length, last }));
         }
         Ok(())
     }
@@ -358,18 +294,10 @@ impl PcapngReader {
     }
 }
 
-fn check_length<R: Read>(
-    source: &Source<R>,
-    block: Block,
-    length_min: u32,
-) -> Result<(), CaptureError> {
+fn check_length<R: Read>(source: &Source<R>, block: Block, length_min: u32) -> Result<(), CaptureError> {
     let Block { block_type, length } = block;
     if length < length_min || !length.is_multiple_of(4) {
-        return Err(source.damaged(Damage::BlockLength {
-            block_type,
-            length,
-            length_min,
-        }));
+        return Err(source.damaged(Damage::BlockLength { block_type, length, length_min }));
     }
     Ok(())
 }
@@ -397,9 +325,7 @@ impl Clock {
         // No product exceeds 2^64 * 10^9 < 2^94.
         let since_offset_ns = match self.unit {
             ClockUnit::Decimal(n @ 0..=9) => ticks * 10_u128.pow(9 - u32::from(n)),
-            ClockUnit::Decimal(n) => 10_u128
-                .checked_pow(u32::from(n) - 9)
-                .map_or(0, |unit| ticks / unit),
+            ClockUnit::Decimal(n) => 10_u128.checked_pow(u32::from(n) - 9).map_or(0, |unit| ticks / unit),
             ClockUnit::Binary(n) => (ticks * 1_000_000_000) >> n,
         };
         let since_offset_ns = i128::try_from(since_offset_ns).expect("less than 2^94");

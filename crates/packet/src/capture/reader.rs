@@ -36,15 +36,9 @@ impl<R: Read> CaptureReader<R> {
         } else if let Some(pcapng) = PcapngReader::open(&mut source)? {
             Layout::Pcapng(pcapng)
         } else {
-            return Err(CaptureError::NotACapture {
-                found: foreign(source.peek_up_to(4)?),
-            });
+            return Err(CaptureError::NotACapture { found: foreign(source.peek_up_to(4)?) });
         };
-        Ok(CaptureReader {
-            source,
-            layout,
-            finished: false,
-        })
+        Ok(CaptureReader { source, layout, finished: false })
     }
 
     /// The file's format. Of a pcapng file, the link types are known only as its packets come.

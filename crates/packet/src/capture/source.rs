@@ -26,18 +26,8 @@ pub(super) struct Source<R> {
 
 impl<R: Read> Source<R> {
     pub(super) fn new(inner: R) -> Self {
-        let place = Place {
-            offset: 0,
-            packets_before: 0,
-        };
-        Source {
-            inner,
-            buffer: vec![0; BUFFER_BYTES].into_boxed_slice(),
-            start: 0,
-            end: 0,
-            offset: 0,
-            place,
-        }
+        let place = Place { offset: 0, packets_before: 0 };
+        Source { inner, buffer: vec![0; BUFFER_BYTES].into_boxed_slice(), start: 0, end: 0, offset: 0, place }
     }
 
     /// Marks the next byte as the first of a record.
@@ -61,10 +51,7 @@ impl<R: Read> Source<R> {
 
     /// The error that the record being read has `damage`.
     pub(super) fn damaged(&self, damage: Damage) -> CaptureError {
-        CaptureError::Damaged {
-            place: self.place,
-            damage,
-        }
+        CaptureError::Damaged { place: self.place, damage }
     }
 
     /// Whether no byte is left.
@@ -142,10 +129,7 @@ impl<R: Read> Source<R> {
 
     /// Buffers at least `n` bytes if the file has them, and says how many are buffered.
     fn fill(&mut self, n: usize) -> Result<usize, CaptureError> {
-        assert!(
-            n <= self.buffer.len(),
-            "headers are smaller than the buffer"
-        );
+        assert!(n <= self.buffer.len(), "headers are smaller than the buffer");
         if self.end - self.start < n {
             self.buffer.copy_within(self.start..self.end, 0);
             self.end -= self.start;
@@ -158,10 +142,7 @@ impl<R: Read> Source<R> {
                 Ok(n_read) => self.end = (self.end + n_read).min(self.buffer.len()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(source) => {
-                    return Err(CaptureError::Io {
-                        place: self.place,
-                        source,
-                    });
+                    return Err(CaptureError::Io { place: self.place, source });
                 }
             }
         }
@@ -170,11 +151,7 @@ impl<R: Read> Source<R> {
 
     /// The error that only `found` of the next `expected` bytes are there.
     fn truncated(&self, found: usize, expected: u64) -> CaptureError {
-        CaptureError::Truncated {
-            place: self.place,
-            end: self.offset + found as u64,
-            missing: expected - found as u64,
-        }
+        CaptureError::Truncated { place: self.place, end: self.offset + found as u64, missing: expected - found as u64 }
     }
 }
 

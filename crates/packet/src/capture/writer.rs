@@ -30,7 +30,9 @@ enum Layout {
         link_type: LinkType,
     },
     /// The link types of the interfaces described so far; an interface's number is its position.
-    Pcapng { interfaces: Vec<LinkType> },
+    Pcapng {
+        interfaces: Vec<LinkType>,
+    },
 }
 
 /// Why a packet could not be written.
@@ -57,28 +59,16 @@ impl<W: Write> CaptureWriter<W> {
     pub fn new(output: W, format: Format) -> Result<Self, WriteError> {
         let mut buffer = Vec::with_capacity(BUFFER_BYTES);
         let layout = match format {
-            Format::Pcap {
-                resolution,
-                link_type,
-            } => {
+            Format::Pcap { resolution, link_type } => {
                 put_pcap_header(&mut buffer, resolution, link_type)?;
-                Layout::Pcap {
-                    resolution,
-                    link_type,
-                }
+                Layout::Pcap { resolution, link_type }
             }
             Format::Pcapng => {
                 put_section_header(&mut buffer);
-                Layout::Pcapng {
-                    interfaces: Vec::new(),
-                }
+                Layout::Pcapng { interfaces: Vec::new() }
             }
         };
-        Ok(CaptureWriter {
-            output,
-            buffer,
-            layout,
-        })
+        Ok(CaptureWriter { output, buffer, layout })
     }
 
     /// Adds a packet.
@@ -91,21 +81,12 @@ impl<W: Write> CaptureWriter<W> {
         let data = &frame.data[..frame.data.len().min(PACKET_BYTES_MAX as usize)];
         let captured = u32::try_from(data.len()).expect("at most PACKET_BYTES_MAX");
         match &mut self.layout {
-            Layout::Pcap {
-                resolution,
-                link_type,
-            } => {
+            Layout::Pcap { resolution, link_type } => {
                 if frame.link_type != *link_type {
-                    return Err(WriteError::OtherLinkType {
-                        file: *link_type,
-                        packet: frame.link_type,
-                    });
+                    return Err(WriteError::OtherLinkType { file: *link_type, packet: frame.link_type });
                 }
                 let (seconds, fraction) = seconds_and_fraction(frame.time_ns, *resolution);
-                put_u32s(
-                    &mut self.buffer,
-                    [seconds, fraction, captured, frame.orig_len],
-                );
+                put_u32s(&mut self.buffer, [seconds, fraction, captured, frame.orig_len]);
                 self.buffer.extend_from_slice(data);
             }
             Layout::Pcapng { interfaces } => {
@@ -113,10 +94,7 @@ impl<W: Write> CaptureWriter<W> {
                 let padding = captured.next_multiple_of(4) - captured;
                 let length = 32 + captured + padding;
                 let (high, low) = ((frame.time_ns >> 32) as u32, frame.time_ns as u32);
-                put_u32s(
-                    &mut self.buffer,
-                    [6, length, interface, high, low, captured, frame.orig_len],
-                );
+                put_u32s(&mut self.buffer, [6, length, interface, high, low, captured, frame.orig_len]);
                 self.buffer.extend_from_slice(data);
                 self.buffer.extend_from_slice(&[0; 3][..padding as usize]);
                 put_u32s(&mut self.buffer, [length]);
@@ -147,19 +125,13 @@ impl<W: Write> CaptureWriter<W> {
     }
 
     fn pass_on(&mut self) -> Result<(), WriteError> {
-        self.output
-            .write_all(&self.buffer)
-            .map_err(WriteError::Io)?;
+        self.output.write_all(&self.buffer).map_err(WriteError::Io)?;
         self.buffer.clear();
         Ok(())
     }
 }
 
-fn put_pcap_header(
-    out: &mut Vec<u8>,
-    resolution: Resolution,
-    link_type: LinkType,
-) -> Result<(), WriteError> {
+fn put_pcap_header(out: &mut Vec<u8>, resolution: Resolution, link_type: LinkType) -> Result<(), WriteError> {
     if link_type.0 >= 1 << 26 {
         return Err(WriteError::LinkTypeRange { link_type });
     }
@@ -168,37 +140,24 @@ fn put_pcap_header(
         Resolution::Nanoseconds => 0xa1b2_3c4d,
     };
     // Magic, version 2.4, two unused words, snap length, link type.
-    put_u32s(
-        out,
-        [magic, 4 << 16 | 2, 0, 0, PACKET_BYTES_MAX, link_type.0],
-    );
+    put_u32s(out, [magic, 4 << 16 | 2, 0, 0, PACKET_BYTES_MAX, link_type.0]);
     Ok(())
 }
 
 fn put_section_header(out: &mut Vec<u8>) {
     // Byte-order magic, version 1.0, then the section's length: -1, not known beforehand.
-    put_u32s(
-        out,
-        [0x0a0d_0d0a, 28, 0x1a2b_3c4d, 1, u32::MAX, u32::MAX, 28],
-    );
+    put_u32s(out, [0x0a0d_0d0a, 28, 0x1a2b_3c4d, 1, u32::MAX, u32::MAX, 28]);
 }
 
 /// The number of the interface for `link_type`, which is described first if it is new.
-fn interface_of(
-    out: &mut Vec<u8>,
-    interfaces: &mut Vec<LinkType>,
-    link_type: LinkType,
-) -> Result<u32, WriteError> {
+fn interface_of(out: &mut Vec<u8>, interfaces: &mut Vec<LinkType>, link_type: LinkType) -> Result<u32, WriteError> {
     let known = interfaces.iter().position(|known| *known == link_type);
     if known.is_none() {
         if link_type.0 > u32::from(u16::MAX) {
             return Err(WriteError::LinkTypeRange { link_type });
         }
         // Link type, snap length, option 9 (time resolution) of one byte: 10^-9 s, end of options.
-        put_u32s(
-            out,
-            [1, 32, link_type.0, PACKET_BYTES_MAX, 1 << 16 | 9, 9, 0, 32],
-        );
+        put_u32s(out, [1, 32, link_type.0, PACKET_BYTES_MAX, 1 << 16 | 9, 9, 0, 32]);
         interfaces.push(link_type);
     }
     let interface = known.unwrap_or(interfaces.len() - 1);
