@@ -1,1 +1,6 @@
-//! The Flitwork library and command line.
+//! Flitwork.
+pub mod error;
+pub mod library;
+pub mod output;
+pub mod picture;
+pub use error::FileError;

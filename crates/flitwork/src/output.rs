@@ -1,0 +1,150 @@
+//! Output files that appear whole or not at all.
+//!
+//! Bytes go to a temporary file beside the target; [`OutputFile::commit`] puts it on disk and gives it its name in one step, so
+//! whoever looks at the target sees the earlier file or the complete new one. Without a commit the temporary file is removed.
+//! Devices, pipes and `-` (standard output) cannot be renamed and are written directly.
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use crate::FileError;
+
+/// Temporary files that exist now, for [`remove_temporaries`].
+static TEMPORARIES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// A file that is being written.
+#[derive(Debug)]
+pub struct OutputFile {
+    /// As the user named it.
+    path: PathBuf,
+    sink: Sink,
+}
+
+#[derive(Debug)]
+enum Sink {
+    Stdout(io::Stdout),
+    /// A device or a pipe.
+    Direct(File),
+    /// `target` is the file behind `path`, links followed.
+    Temporary { file: File, temporary: PathBuf, target: PathBuf },
+    /// Committed or given up.
+    Closed,
+}
+
+impl OutputFile {
+    /// Opens `path` for writing; `-` is standard output.
+    ///
+    /// Fails if the folder is missing or not writable, before any work is done for the file.
+    pub fn create(path: &Path) -> Result<OutputFile, FileError> {
+        let sink = open_sink(path).map_err(|source| FileError::writing(path, source))?;
+        Ok(OutputFile { path: path.to_path_buf(), sink })
+    }
+
+    /// As the user named it.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Makes the file durable and visible under its name.
+    pub fn commit(mut self) -> Result<(), FileError> {
+        self.finish().map_err(|source| FileError::writing(&self.path, source))
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        match &mut self.sink {
+            Sink::Stdout(stdout) => stdout.flush()?,
+            Sink::Direct(file) => file.flush()?,
+            Sink::Temporary { file, temporary, target } => {
+                // Without the sync a power cut could leave an empty file under the final name.
+                file.sync_all()?;
+                if let Ok(earlier) = fs::metadata(&*target) {
+                    fs::set_permissions(&*temporary, earlier.permissions())?;
+                }
+                fs::rename(&*temporary, &*target)?;
+                forget(temporary);
+            }
+            Sink::Closed => {}
+        }
+        self.sink = Sink::Closed;
+        Ok(())
+    }
+}
+
+impl Write for OutputFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.sink {
+            Sink::Stdout(stdout) => stdout.write(bytes),
+            Sink::Direct(file) | Sink::Temporary { file, .. } => file.write(bytes),
+            Sink::Closed => Err(io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.sink {
+            Sink::Stdout(stdout) => stdout.flush(),
+            Sink::Direct(file) | Sink::Temporary { file, .. } => file.flush(),
+            Sink::Closed => Ok(()),
+        }
+    }
+}
+
+impl Drop for OutputFile {
+    fn drop(&mut self) {
+        if let Sink::Temporary { temporary, .. } = &self.sink {
+            // Nothing better can be done with an error here than leaving the file.
+            let _ = fs::remove_file(temporary);
+            forget(temporary);
+        }
+    }
+}
+
+/// Replaces the contents of `path` in one step.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    let mut file = OutputFile::create(path)?;
+    file.write_all(bytes).map_err(|source| FileError::writing(path, source))?;
+    file.commit()
+}
+
+/// Removes every temporary file of this process: for an end that skips destructors.
+pub fn remove_temporaries() {
+    let temporaries = TEMPORARIES.lock().map(|mut list| std::mem::take(&mut *list)).unwrap_or_default();
+    for temporary in temporaries {
+        let _ = fs::remove_file(temporary);
+    }
+}
+
+fn open_sink(path: &Path) -> io::Result<Sink> {
+    if path == Path::new("-") {
+        return Ok(Sink::Stdout(io::stdout()));
+    }
+    match fs::metadata(path) {
+        Ok(meta) if meta.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+        Ok(meta) if !meta.is_file() => return Ok(Sink::Direct(OpenOptions::new().write(true).open(path)?)),
+        // A file without write permission says that it must stay; a rename would not ask.
+        Ok(_) => drop(OpenOptions::new().write(true).open(path)?),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
+    }
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let Some(name) = target.file_name() else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    let mut hidden = OsString::from(".");
+    hidden.push(name);
+    hidden.push(format!(".{}.partial", std::process::id()));
+    let temporary = target.with_file_name(hidden);
+    let file = OpenOptions::new().write(true).create(true).truncate(true).open(&temporary)?;
+    if let Ok(mut list) = TEMPORARIES.lock() {
+        list.push(temporary.clone());
+    }
+    Ok(Sink::Temporary { file, temporary, target })
+}
+
+fn forget(temporary: &Path) {
+    if let Ok(mut list) = TEMPORARIES.lock() {
+        list.retain(|path| path != temporary);
+    }
+}
