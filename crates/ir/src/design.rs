@@ -95,8 +95,16 @@ pub struct Design {
     pub boundaries: Vec<Boundary>,
 }
 
-/// The message type `flit_t` of every design.
 impl Design {
+    /// A design without elements that has these metadata fields, and the two message types that every design has.
+    pub fn new(name: &str, meta: Vec<MetaField>) -> Design {
+        let mut design = Design { name: name.to_string(), meta, ..Design::default() };
+        let flit = MessageType { name: "flit_t".to_string(), kind: MessageKind::Flit, fields: crate::side::flit_fields(&design) };
+        let packet = MessageType { name: "packet".to_string(), kind: MessageKind::Packet, fields: vec![] };
+        design.message_types = vec![flit, packet];
+        design
+    }
+
     /// `flit_t`.
     pub const FLIT: MessageTypeId = MessageTypeId(0);
     /// `packet`.
@@ -274,4 +282,36 @@ pub struct Timing {
     pub ii: Option<u32>,
     /// May fire every cycle.
     pub always: bool,
+}
+
+impl Element {
+    /// Its bodies, each with a name for reports: `init`, `handler`, `packet`, `body`, `end`, `signal insert`.
+    pub fn bodies(&self) -> Vec<(String, &Body)> {
+        let mut bodies: Vec<(String, &Body)> = self.init.iter().map(|body| ("init".to_string(), body)).collect();
+        match &self.handler {
+            Handler::Flit(body) => bodies.push(("handler".to_string(), body)),
+            Handler::Packet { head, tail, end, .. } => {
+                bodies.push(("packet".to_string(), head));
+                bodies.extend(tail.iter().map(|body| ("body".to_string(), &**body)));
+                bodies.extend(end.iter().map(|body| ("end".to_string(), &**body)));
+            }
+        }
+        bodies.extend(self.signals.iter().map(|signal| (format!("signal {}", signal.name), &signal.body)));
+        bodies
+    }
+
+    /// Its bodies, in the order of [`Element::bodies`], to be changed.
+    pub fn bodies_mut(&mut self) -> Vec<&mut Body> {
+        let mut bodies: Vec<&mut Body> = self.init.iter_mut().collect();
+        match &mut self.handler {
+            Handler::Flit(body) => bodies.push(body),
+            Handler::Packet { head, tail, end, .. } => {
+                bodies.push(head);
+                bodies.extend(tail.as_deref_mut());
+                bodies.extend(end.as_deref_mut());
+            }
+        }
+        bodies.extend(self.signals.iter_mut().map(|signal| &mut signal.body));
+        bodies
+    }
 }

@@ -9,11 +9,18 @@ mod body;
 mod op;
 pub mod side;
 mod value;
+mod limbs;
+mod digits;
+pub mod eval;
+mod builder;
+mod verify;
 
 pub use body::{Body, BodyKind, Local, Op, OpId, Region, RegionId, ValueId};
 pub use design::{
     Boundary, BoundaryDirection, BoundaryId, Channel, ChannelEnd, ChannelId, Design, Element, ElementId, Field, Handler,
     MessageKind, MessageType, MessageTypeId, MetaField, Param, Port, Signal, Timing, Var, VarId,
 };
-pub use op::{Attr, Effect, Opcode, Shape};
+pub use op::{Attr, AttrKind, Effect, Opcode, Shape, bytes_width};
+pub use builder::{Builder, Opened};
+pub use verify::{MAX_NESTING, Verified, VerifyError, verify};
 pub use value::{Value, Width};

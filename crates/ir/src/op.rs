@@ -26,6 +26,43 @@ pub enum Attr {
     Text(String),
 }
 
+/// Which [`Attr`] an op has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AttrKind {
+    /// [`Attr::None`].
+    None,
+    /// [`Attr::Const`].
+    Const,
+    /// [`Attr::Bit`].
+    Bit,
+    /// [`Attr::Var`].
+    Var,
+    /// [`Attr::Local`].
+    Local,
+    /// [`Attr::Message`].
+    Message,
+    /// [`Attr::Meta`].
+    Meta,
+    /// [`Attr::Text`].
+    Text,
+}
+
+impl Attr {
+    /// Its kind.
+    pub fn kind(&self) -> AttrKind {
+        match self {
+            Attr::None => AttrKind::None,
+            Attr::Const(_) => AttrKind::Const,
+            Attr::Bit(_) => AttrKind::Bit,
+            Attr::Var(_) => AttrKind::Var,
+            Attr::Local(_) => AttrKind::Local,
+            Attr::Message(_) => AttrKind::Message,
+            Attr::Meta(_) => AttrKind::Meta,
+            Attr::Text(_) => AttrKind::Text,
+        }
+    }
+}
+
 /// What an op may touch; passes and schedulers go by this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
@@ -231,6 +268,25 @@ impl Opcode {
     /// Whether it has no effect and depends on its operands only.
     pub fn is_pure(self) -> bool {
         self.effect() == Effect::Pure
+    }
+
+    /// The op with this name in the text form.
+    pub fn from_name(name: &str) -> Option<Opcode> {
+        Opcode::ALL.iter().copied().find(|op| op.name() == name)
+    }
+
+    /// Which attribute it has.
+    pub fn attr_kind(self) -> AttrKind {
+        match (self, self.shape()) {
+            (_, Shape::Constant) => AttrKind::Const,
+            (_, Shape::Extract) => AttrKind::Bit,
+            (Opcode::LocalRead | Opcode::LocalWrite | Opcode::LocalClear, _) => AttrKind::Local,
+            (_, Shape::RegisterRead | Shape::RegisterWrite | Shape::MemoryRead | Shape::MemoryWrite) => AttrKind::Var,
+            (_, Shape::PortRead | Shape::PortWrite) => AttrKind::Message,
+            (_, Shape::MetaRead | Shape::MetaWrite) => AttrKind::Meta,
+            (Opcode::Drop, _) | (_, Shape::Assert | Shape::Trace) => AttrKind::Text,
+            _ => AttrKind::None,
+        }
     }
 }
 
