@@ -1,2 +1,85 @@
-//! Project tasks.
-fn main() {}
+//! Project tasks, reached as `cargo xtask <task>`.
+//!
+//! Everything that a person or the continuous integration does to this repository besides building it: installing outside
+//! tools, running all tests, checking the house rules, measuring, and printing the bars.
+
+mod bars;
+mod bench;
+mod captures;
+mod crate_edges;
+mod docs;
+mod fuzz;
+mod process;
+mod test;
+mod tidy;
+mod tools;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// A task that failed, as one line for the person at the terminal.
+type TaskResult = Result<(), String>;
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "Project tasks of Flitwork")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Install what the tests need: Debian packages and a Python environment in `.env/`.
+    Tools,
+    /// Install tools, check the house rules, run every test, and print how many passed.
+    Test,
+    /// Check the house rules: crate edges, file sizes, documentation of error codes, markers of unfinished work.
+    Tidy,
+    /// Run each fuzz target for a short while.
+    Fuzz {
+        /// Seconds for each target.
+        #[arg(long, default_value_t = 20)]
+        seconds: u32,
+    },
+    /// Write the generated pages of the book, or check with `--check` that they are up to date.
+    Docs {
+        /// Only compare; fail if a page would change.
+        #[arg(long)]
+        check: bool,
+    },
+    /// Measure the interpreter and write `bench/results/run.json`.
+    Bench,
+    /// Print one line per bar: `AREA NAME FIGURE UNIT TARGET pass|fail`; exit code 1 if any fails.
+    Bars {
+        /// Only this area (`run`).
+        #[arg(long)]
+        area: Option<String>,
+    },
+}
+
+fn main() -> ExitCode {
+    let result = match Arguments::parse().task {
+        Task::Tools => tools::install(),
+        Task::Test => test::run(),
+        Task::Tidy => tidy::run(),
+        Task::Fuzz { seconds } => fuzz::run(seconds),
+        Task::Docs { check } => docs::run(check),
+        Task::Bench => bench::run(),
+        Task::Bars { area } => bars::run(area.as_deref()),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("xtask: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The root of the repository.
+fn root() -> PathBuf {
+    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().nth(2).expect("xtask lies in crates/xtask").to_path_buf()
+}
