@@ -28,8 +28,8 @@
 use diag::Span;
 
 use crate::{
-    Attr, Body, BodyKind, Local, MessageTypeId, Op, OpId, Opcode, RegionId, Value, ValueId, VarId, Width, bytes_width, eval,
-    verify::check_pure,
+    Attr, Body, BodyKind, Local, MessageTypeId, Op, OpId, Opcode, RegionId, Value, ValueId, VarId, Width, bytes_width,
+    eval, verify::check_pure,
 };
 
 /// Adds ops at the end of its current region.
@@ -166,7 +166,11 @@ impl Builder {
         let params: Vec<Width> = self.body.region(region).params.iter().map(|&value| self.width(value)).collect();
         assert_eq!(params, widths, "parameters of a loop are its carried values");
         let yields = self.yield_widths(region);
-        assert_eq!(yields.split_first(), Some((&Width::BOOL, &widths[..])), "a loop yields go-on and the carried values");
+        assert_eq!(
+            yields.split_first(),
+            Some((&Width::BOOL, &widths[..])),
+            "a loop yields go-on and the carried values"
+        );
         let op = self.op(Opcode::Loop, Attr::None, initial);
         self.push_op(Op { regions: vec![region], ..op }, &widths)
     }

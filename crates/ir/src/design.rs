@@ -99,7 +99,11 @@ impl Design {
     /// A design without elements that has these metadata fields, and the two message types that every design has.
     pub fn new(name: &str, meta: Vec<MetaField>) -> Design {
         let mut design = Design { name: name.to_string(), meta, ..Design::default() };
-        let flit = MessageType { name: "flit_t".to_string(), kind: MessageKind::Flit, fields: crate::side::flit_fields(&design) };
+        let flit = MessageType {
+            name: "flit_t".to_string(),
+            kind: MessageKind::Flit,
+            fields: crate::side::flit_fields(&design),
+        };
         let packet = MessageType { name: "packet".to_string(), kind: MessageKind::Packet, fields: vec![] };
         design.message_types = vec![flit, packet];
         design

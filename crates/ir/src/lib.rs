@@ -4,23 +4,23 @@
 //! regions of ops. Every op is declared once, in the table of `op.rs`; printer, parser, verifier and evaluation come from it.
 //! Engines and back-ends take a [`Verified`] design only.
 
-mod design;
 mod body;
+mod builder;
+mod design;
+mod digits;
+pub mod eval;
+mod limbs;
 mod op;
 pub mod side;
 mod value;
-mod limbs;
-mod digits;
-pub mod eval;
-mod builder;
 mod verify;
 
 pub use body::{Body, BodyKind, Local, Op, OpId, Region, RegionId, ValueId};
+pub use builder::{Builder, Opened};
 pub use design::{
-    Boundary, BoundaryDirection, BoundaryId, Channel, ChannelEnd, ChannelId, Design, Element, ElementId, Field, Handler,
-    MessageKind, MessageType, MessageTypeId, MetaField, Param, Port, Signal, Timing, Var, VarId,
+    Boundary, BoundaryDirection, BoundaryId, Channel, ChannelEnd, ChannelId, Design, Element, ElementId, Field,
+    Handler, MessageKind, MessageType, MessageTypeId, MetaField, Param, Port, Signal, Timing, Var, VarId,
 };
 pub use op::{Attr, AttrKind, Effect, Opcode, Shape, bytes_width};
-pub use builder::{Builder, Opened};
-pub use verify::{MAX_NESTING, Verified, VerifyError, verify};
 pub use value::{Value, Width};
+pub use verify::{MAX_NESTING, Verified, VerifyError, verify};

@@ -73,7 +73,8 @@ impl Checker<'_> {
         let mut defined = Vec::new();
         self.define(&region.params, &mut defined);
         let found = self.widths(&region.params);
-        self.errors.check(found.as_deref() == Some(params.unwrap_or(&[])), || "wrong parameters of a region".to_string());
+        self.errors
+            .check(found.as_deref() == Some(params.unwrap_or(&[])), || "wrong parameters of a region".to_string());
         for &op in &region.ops {
             self.check_op(op, &mut defined, depth);
         }
@@ -127,7 +128,9 @@ impl Checker<'_> {
             Opcode::Loop => 1,
             _ => 0,
         };
-        self.errors.check(op.regions.len() == regions_wanted, || format!("{} regions, not {regions_wanted}", op.regions.len()));
+        self.errors.check(op.regions.len() == regions_wanted, || {
+            format!("{} regions, not {regions_wanted}", op.regions.len())
+        });
         let outcome = match (op.code.effect(), op.code) {
             (Effect::Pure, _) => match results[..] {
                 [result] => shape::check_pure(op.code, &op.attr, &operands, result),
@@ -199,13 +202,19 @@ impl Checker<'_> {
             (Opcode::PktAvail | Opcode::PktLoad | Opcode::PktShort, _) => in_packet,
             (_, Effect::ReadPacket | Effect::Outside) => in_packet || kind == BodyKind::Tail,
         };
-        if allowed { Ok(()) } else { Err(format!("not allowed in a body of kind {kind:?}{}", if store { "" } else { " without store" })) }
+        if allowed {
+            Ok(())
+        } else {
+            Err(format!("not allowed in a body of kind {kind:?}{}", if store { "" } else { " without store" }))
+        }
     }
 
     fn check_struct_write(&self, op: &Op) -> Result<(), String> {
         let Attr::Message(id) = op.attr else { return Ok(()) };
         match self.context.design.message_types.get(id.index()) {
-            Some(message) if message.kind != MessageKind::Struct => Err("packet handlers write struct messages only".to_string()),
+            Some(message) if message.kind != MessageKind::Struct => {
+                Err("packet handlers write struct messages only".to_string())
+            }
             _ => Ok(()),
         }
     }

@@ -12,8 +12,8 @@ use std::fmt;
 use diag::Span;
 
 use crate::{
-    Body, BodyKind, BoundaryDirection, Channel, ChannelEnd, ChannelId, Design, Element, ElementId, Field, Handler, MessageKind,
-    MessageTypeId, Port, Var, Width, side,
+    Body, BodyKind, BoundaryDirection, Channel, ChannelEnd, ChannelId, Design, Element, ElementId, Field, Handler,
+    MessageKind, MessageTypeId, Port, Var, Width, side,
 };
 
 pub(crate) use shape::check_pure;
@@ -103,7 +103,9 @@ impl Errors {
 
     fn check_span(&mut self, design: &Design, span: Option<Span>) {
         if let Some(span) = span {
-            self.check(span.file.0 < design.files.len() as u32, || format!("span in file {}, which is not there", span.file.0));
+            self.check(span.file.0 < design.files.len() as u32, || {
+                format!("span in file {}, which is not there", span.file.0)
+            });
             self.check(span.start <= span.end, || format!("span {}..{} runs backwards", span.start, span.end));
         }
     }
@@ -181,8 +183,11 @@ fn check_end(design: &Design, id: ChannelId, side: Side, channel: &Channel, erro
         ChannelEnd::Boundary(boundary) => match design.boundaries.get(boundary.index()) {
             None => errors.add(format!("{word} is boundary {}, which is not there", boundary.0)),
             Some(boundary) => {
-                errors.check(boundary.direction == direction, || format!("{word} {} goes the other way", boundary.name));
-                errors.check(boundary.message == message, || format!("{word} {} has another message type", boundary.name));
+                errors
+                    .check(boundary.direction == direction, || format!("{word} {} goes the other way", boundary.name));
+                errors.check(boundary.message == message, || {
+                    format!("{word} {} has another message type", boundary.name)
+                });
             }
         },
         ChannelEnd::Element { element, port } => {
@@ -255,7 +260,8 @@ fn check_ports(design: &Design, id: ElementId, ports: &[Port], side: Side, handl
             Handler::Packet { .. } => MessageKind::Flit,
         };
         let suits = design.message_types[port.message.index()].kind != refused;
-        errors.check(suits, || format!("{}: flit handlers have no packet ports, packet handlers no flit ports", name()));
+        errors
+            .check(suits, || format!("{}: flit handlers have no packet ports, packet handlers no flit ports", name()));
         let Some(channel) = port.channel else { continue };
         let end = design.channels.get(channel.index()).map(|channel| match side {
             Side::From => channel.from,
@@ -269,7 +275,9 @@ fn check_ports(design: &Design, id: ElementId, ports: &[Port], side: Side, handl
 fn check_var(var: &Var, errors: &mut Errors) {
     let words = var.depth.unwrap_or(1);
     errors.check(words > 0, || format!("memory {} has no words", var.name));
-    errors.check(var.reset.len() as u64 <= words, || format!("{} reset values for {words} words of {}", var.reset.len(), var.name));
+    errors.check(var.reset.len() as u64 <= words, || {
+        format!("{} reset values for {words} words of {}", var.reset.len(), var.name)
+    });
     let fits = var.reset.iter().all(|value| value.fits(var.width));
     errors.check(fits, || format!("a reset value of {} is wider than the variable", var.name));
 }

@@ -13,12 +13,16 @@ pub(crate) fn check_pure(code: Opcode, attr: &Attr, operands: &[Width], result: 
     }
     let bits: Vec<u32> = operands.iter().map(|width| width.bits()).collect();
     let (holds, wanted) = match (code.shape(), &bits[..]) {
-        (Shape::Constant, []) => (matches!(attr, Attr::Const(value) if value.fits(result)), "a value that fits the result"),
+        (Shape::Constant, []) => {
+            (matches!(attr, Attr::Const(value) if value.fits(result)), "a value that fits the result")
+        }
         (Shape::Unary, &[a]) => (a == result.bits(), "operand and result of one width"),
         (Shape::Binary, &[a, b]) => (a == b && a == result.bits(), "operands and result of one width"),
         (Shape::Shift, &[a, _]) => (a == result.bits(), "first operand and result of one width"),
         (Shape::Compare, &[a, b]) => (a == b && result == W1, "operands of one width and an i1"),
-        (Shape::Select, &[c, a, b]) => (c == 1 && a == b && a == result.bits(), "an i1, operands and result of one width"),
+        (Shape::Select, &[c, a, b]) => {
+            (c == 1 && a == b && a == result.bits(), "an i1, operands and result of one width")
+        }
         (Shape::Extend, &[a]) => (a < result.bits(), "a result wider than the operand"),
         (Shape::Truncate, &[a]) => (a > result.bits(), "a result narrower than the operand"),
         (Shape::Concat, &[a, b]) => (a + b == result.bits(), "a result as wide as both operands together"),
@@ -78,7 +82,8 @@ fn word_width(
 ) -> Result<Option<Width>, String> {
     match attr {
         Attr::Var(var) => {
-            let found = element.vars.get(var.index()).ok_or_else(|| format!("state variable {} is not there", var.0))?;
+            let found =
+                element.vars.get(var.index()).ok_or_else(|| format!("state variable {} is not there", var.0))?;
             let wants_memory = matches!(code.shape(), Shape::MemoryRead | Shape::MemoryWrite);
             if found.depth.is_some() != wants_memory {
                 let kind = if wants_memory { "a register" } else { "a memory" };
@@ -91,7 +96,8 @@ fn word_width(
             Ok(Some(found.width))
         }
         Attr::Meta(field) => {
-            let found = design.meta.get(*field as usize).ok_or_else(|| format!("metadata field {field} is not there"))?;
+            let found =
+                design.meta.get(*field as usize).ok_or_else(|| format!("metadata field {field} is not there"))?;
             Ok(Some(found.width))
         }
         Attr::None | Attr::Const(_) | Attr::Bit(_) | Attr::Message(_) | Attr::Text(_) => Ok(None),
@@ -108,6 +114,7 @@ fn message_widths(design: &Design, attr: &Attr) -> Result<Vec<Width>, String> {
 }
 
 fn show(operands: &[Width], results: &[Width]) -> String {
-    let list = |widths: &[Width]| widths.iter().map(|width| format!("i{}", width.bits())).collect::<Vec<_>>().join(", ");
+    let list =
+        |widths: &[Width]| widths.iter().map(|width| format!("i{}", width.bits())).collect::<Vec<_>>().join(", ");
     format!("({}) -> ({})", list(operands), list(results))
 }
