@@ -4,16 +4,14 @@
 //! was compared with tshark; and, where they are installed, that script, tshark and tcpdump reading
 //! what Flitwork wrote.
 
-mod support;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use crate::support::{captures, captures_folder, expected_listing, listing, read_all, write_all};
 use packet::capture::{CaptureReader, Format, Record, Resolution};
 use packet::link::LinkType;
-use support::{captures, captures_folder, expected_listing, listing, read_all, write_all};
 
 fn records_of(path: &Path) -> Vec<Record> {
     read_all(File::open(path).unwrap()).0
