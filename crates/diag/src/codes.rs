@@ -43,14 +43,78 @@ macro_rules! codes {
 codes! {
     // Files and imports.
     E0001 Error "import not found";
+    E0002 Error "import cannot be read";
     // Syntax.
     E0101 Error "unexpected token";
+    E0102 Error "missing semicolon";
+    E0103 Error "missing closing brace";
+    E0104 Error "missing closing bracket";
+    E0105 Error "unmatched closing brace";
+    E0106 Error "unterminated comment";
+    E0107 Error "unterminated string or character";
+    E0108 Error "malformed number";
+    E0109 Error "number too large";
+    E0110 Error "unknown character";
+    E0111 Error "unknown section or directive";
+    E0112 Error "section outside an element";
+    E0113 Error "nested too deeply";
+    E0114 Error "reserved word as a name";
+    E0115 Error "pointers";
+    E0116 Error "floating point";
+    E0117 Error "goto and labels";
+    E0118 Error "exceptions";
+    E0119 Error "heap";
+    E0120 Error "lambdas";
+    E0121 Error "preprocessor";
+    E0122 Error "templates";
+    E0123 Error "other constructs of C++";
+    E0124 Error "comma operator";
+    E0125 Error "malformed character or escape";
+    E0126 Error "malformed graph statement";
+    E0127 Error "constant without value or array without size";
+    E0128 Error "unknown or repeated option";
+    E0129 Error "statement before the first case";
+    E0130 Error "declaration or statement in the wrong place";
+    E0131 Error "references";
+    W0101 Warning "assignment in a condition";
+    W0102 Warning "empty body";
     // The graph.
     E0201 Error "unknown element";
+    E0202 Error "unknown instance";
+    E0203 Error "port out of range";
+    E0204 Error "port used twice";
+    E0205 Error "port not connected";
+    E0206 Error "channel types differ";
+    E0207 Error "lossless cycle without a buffer";
+    E0208 Error "group contains itself";
+    E0209 Error "parameter out of range";
+    E0210 Error "unknown parameter";
+    E0211 Error "missing parameter";
+    E0212 Error "too many arguments";
+    E0213 Error "instance declared twice";
+    E0214 Error "instance never connected";
+    E0215 Error "boundary port misused";
+    E0216 Error "count or depth out of range";
+    E0217 Error "not a message type";
+    E0218 Error "metadata fields differ";
+    E0219 Error "too much metadata";
+    E0220 Error "graph too large";
+    E0221 Error "unknown repeat variable";
+    E0222 Error "BREAK outside .repeat";
+    E0223 Error "parameter given twice";
+    E0224 Error "unknown boundary setting";
+    E0225 Error "parameter of no integer type";
+    W0201 Warning "graph of an imported file ignored";
+    W0202 Warning "nothing can enter the graph";
+    W0203 Warning "arguments ignored";
     // Types and names in bodies.
     E0301 Error "unknown name";
     // Element structure.
     E0401 Error "element declared twice";
+    E0402 Error "type declared twice";
+    E0403 Error "constant or function declared twice";
+    E0404 Error "parameter declared twice";
+    E0405 Error "alias names itself";
 }
 
 impl Code {

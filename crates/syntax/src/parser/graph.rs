@@ -1,0 +1,357 @@
+//! Statements of graphs: instances, chains, `.repeat` and `if`.
+//!
+//! A statement ends with its line or `;`. A chain goes on in the next line if a line ends or begins with an arrow.
+
+use diag::{Code, Diagnostic, Span};
+
+use super::{Parse, Parser, Reported, Role, Stops, words};
+use crate::ast::{
+    Chain, ChainNode, Expr, GraphRepeat, GraphStmt, Ident, InstanceArg, InstanceConfig, InstanceDecl, Link, NamePart, NameTemplate,
+    NodeTarget,
+};
+use crate::token::TokenKind;
+
+const STATEMENT_HELP: &str = "write an instance, `Element :: name`, or a connection, `a -> b[1] -> [2]c`";
+
+impl Parser<'_> {
+    /// Statements up to the `}` of the block opened at `open`, which is taken.
+    pub(super) fn graph_block(&mut self, open: Span) -> Vec<GraphStmt> {
+        let mut stmts = Vec::new();
+        while !self.graph_block_ends(open) {
+            let before = self.begin_statement();
+            if self.eat(TokenKind::Semi) || self.eat(TokenKind::Pragma) {
+                continue;
+            }
+            match self.nested(|p| p.graph_statement()) {
+                Ok(stmt) => stmts.push(stmt),
+                Err(Reported) => {
+                    self.skip_graph_statement();
+                    if self.pos == before {
+                        self.bump();
+                    }
+                }
+            }
+        }
+        self.close_block();
+        stmts
+    }
+
+    fn graph_block_ends(&mut self, open: Span) -> bool {
+        if self.at(TokenKind::RBrace) {
+            return true;
+        }
+        let unclosed = self.at(TokenKind::End) || self.at_top_directive();
+        if unclosed {
+            self.unclosed_brace(open);
+        }
+        unclosed
+    }
+
+    fn skip_graph_statement(&mut self) {
+        loop {
+            match self.kind() {
+                TokenKind::End | TokenKind::RBrace => return,
+                TokenKind::LBrace => {
+                    self.skip_braces();
+                    return;
+                }
+                _ => {
+                    self.bump();
+                }
+            }
+            if self.token().line_break {
+                return;
+            }
+        }
+    }
+
+    /// One statement of a graph.
+    pub(super) fn graph_statement(&mut self) -> Parse<GraphStmt> {
+        match self.word() {
+            "BREAK" => {
+                let span = self.bump();
+                self.end_of_statement()?;
+                return Ok(GraphStmt::Break(span));
+            }
+            "if" => return self.graph_if(),
+            "for" | "while" | "return" | "switch" | "do" => {
+                let help = "a graph is instances and connections; use `.repeat(i, 0, 4) { … }`, and put code into a `.handler`";
+                return Err(self.report(Diagnostic::new(
+                    Code::E0126,
+                    self.span(),
+                    format!("`{}` does not belong into a graph", self.word()),
+                    help,
+                )));
+            }
+            _ => {}
+        }
+        if self.at(TokenKind::Dot) {
+            return self.graph_directive();
+        }
+        let on_host = self.at_word("host") && self.kind_at(1) == TokenKind::Ident && self.kind_at(2) == TokenKind::ColonColon;
+        if on_host || self.kind_at(1) == TokenKind::ColonColon {
+            return Ok(GraphStmt::Instance(self.instance(on_host)?));
+        }
+        Ok(GraphStmt::Chain(self.chain()?))
+    }
+
+    fn graph_directive(&mut self) -> Parse<GraphStmt> {
+        let word = self.word_at(1);
+        let start = self.span();
+        if word == "repeat" {
+            let head = self.repeat_head()?;
+            let open = self.open_block("what is repeated")?;
+            let body = self.graph_block(open);
+            let span = self.since(start);
+            return Ok(GraphStmt::Repeat(GraphRepeat { var: head.var, lo: head.lo, hi: head.hi, body, span }));
+        }
+        let span = start.to(self.token_at(1).kind.eq(&TokenKind::Ident).then(|| self.span_of(self.token_at(1))).unwrap_or(start));
+        let help = match words::nearest(word, ["repeat"]) {
+            Some(near) => format!("did you mean `.{near}`?"),
+            None => "a graph knows `.repeat(i, lo, hi) { … }`; elements and groups are declared outside it".to_owned(),
+        };
+        Err(self.report(Diagnostic::new(Code::E0111, span, format!("unknown directive `.{word}`"), help)))
+    }
+
+    fn graph_if(&mut self) -> Parse<GraphStmt> {
+        let start = self.bump();
+        let cond = self.condition("condition")?;
+        self.warn_assignment(&cond);
+        let then = self.graph_branch()?;
+        let otherwise = if self.at_word("else") {
+            self.begins_line[self.pos] = true;
+            self.bump();
+            if self.at_word("if") { vec![self.nested(|p| p.graph_if())?] } else { self.graph_branch()? }
+        } else {
+            Vec::new()
+        };
+        Ok(GraphStmt::If { cond, then, otherwise, span: self.since(start) })
+    }
+
+    /// `{ … }` or one statement.
+    fn graph_branch(&mut self) -> Parse<Vec<GraphStmt>> {
+        if self.at(TokenKind::LBrace) {
+            let open = self.bump_as(Role::BlockOpen);
+            return Ok(self.graph_block(open));
+        }
+        self.begins_line[self.pos] = true;
+        Ok(vec![self.nested(|p| p.graph_statement())?])
+    }
+
+    /// The end of a line, `;`, or `}`.
+    fn end_of_statement(&mut self) -> Parse<()> {
+        if self.eat(TokenKind::Semi) || self.token().line_break {
+            return Ok(());
+        }
+        match self.kind() {
+            TokenKind::RBrace | TokenKind::End => Ok(()),
+            TokenKind::Minus | TokenKind::Eq | TokenKind::Lt => Err(self.unexpected("`->`, `=>` or the end of the line", "connect with `->` (lossless) or `=>` (lossy)")),
+            _ => Err(self.unexpected("the end of the line", "write each statement of a graph on its own line, or separate them with `;`")),
+        }
+    }
+
+    /// `Element :: a, b @ (1, 1, 14)`.
+    fn instance(&mut self, on_host: bool) -> Parse<InstanceDecl> {
+        let start = self.span();
+        if on_host {
+            self.bump();
+        }
+        let element = self.ident("the name of an element", STATEMENT_HELP)?;
+        self.bump();
+        let mut names = vec![self.name_template()?];
+        while self.eat(TokenKind::Comma) {
+            names.push(self.name_template()?);
+        }
+        let config = self.instance_config()?;
+        let span = self.since(start);
+        if matches!(self.kind(), TokenKind::Arrow | TokenKind::FatArrow) {
+            let diagnostic = Diagnostic::new(
+                Code::E0126,
+                self.span(),
+                "a declaration and a connection in one statement",
+                "declare the instance on its own line, then connect it by its name",
+            );
+            return Err(self.report(diagnostic));
+        }
+        self.end_of_statement()?;
+        Ok(InstanceDecl { on_host, element, names, config, span })
+    }
+
+    /// A name with `$i` parts that touch each other.
+    fn name_template(&mut self) -> Parse<NameTemplate> {
+        let start = self.span();
+        let mut parts = Vec::new();
+        while parts.is_empty() || self.adjacent(0) {
+            if !parts.is_empty() && matches!(self.kind(), TokenKind::Ident | TokenKind::Int | TokenKind::Dollar) {
+                self.roles[self.pos] = Role::Postfix;
+            }
+            match self.kind() {
+                TokenKind::Dollar => {
+                    parts.push(NamePart::Var(self.dollar_name().text));
+                    self.bump();
+                }
+                TokenKind::Ident if parts.is_empty() => parts.push(NamePart::Text(self.ident("a name", STATEMENT_HELP)?.text)),
+                TokenKind::Ident | TokenKind::Int if !parts.is_empty() => {
+                    parts.push(NamePart::Text(self.text_of(self.token()).to_owned()));
+                    self.bump();
+                }
+                _ if parts.is_empty() => return Err(self.unexpected("a name", STATEMENT_HELP)),
+                _ => break,
+            }
+        }
+        Ok(NameTemplate { parts, span: self.since(start) })
+    }
+
+    /// `@`, `&` and `(in, out*depth, …)`, as far as they stand on the same line.
+    fn instance_config(&mut self) -> Parse<InstanceConfig> {
+        let mut config = InstanceConfig::default();
+        let start = self.span();
+        while self.same_line(0) && matches!(self.kind(), TokenKind::At | TokenKind::And) {
+            if self.at(TokenKind::At) {
+                config.host_control = true;
+            } else {
+                config.autorun = true;
+            }
+            self.bump_as(Role::InstanceFlag);
+        }
+        if self.same_line(0) && self.at(TokenKind::LParen) {
+            self.instance_arguments(&mut config)?;
+        }
+        if self.span() != start {
+            config.span = Some(self.since(start));
+        }
+        Ok(config)
+    }
+
+    fn instance_arguments(&mut self, config: &mut InstanceConfig) -> Parse<()> {
+        let open = self.bump();
+        let mut position = 0;
+        while !self.at(TokenKind::RParen) {
+            let is_named = self.at(TokenKind::Ident) && self.kind_at(1) == TokenKind::Eq;
+            if is_named {
+                let name = Ident { text: self.word().to_owned(), span: self.bump() };
+                self.bump();
+                let value = self.bracketed_expr()?;
+                config.args.push(InstanceArg { name: Some(name), value });
+            } else if config.args.iter().any(|arg| arg.name.is_some()) {
+                let help = "put arguments without a name first";
+                return Err(self.unexpected("`NAME = value`", help));
+            } else {
+                self.positional_argument(config, position)?;
+                position += 1;
+            }
+            if !self.eat(TokenKind::Comma) {
+                break;
+            }
+        }
+        self.close(TokenKind::RParen, open)?;
+        Ok(())
+    }
+
+    fn positional_argument(&mut self, config: &mut InstanceConfig, position: usize) -> Parse<()> {
+        match position {
+            0 => config.n_inputs = Some(self.bracketed_expr()?),
+            1 => {
+                config.n_outputs = Some(self.before_star()?);
+                config.depth = self.depth_after_star()?;
+            }
+            _ => {
+                let value = self.bracketed_expr()?;
+                config.args.push(InstanceArg { name: None, value });
+            }
+        }
+        Ok(())
+    }
+
+    /// An expression that ends before a `*` outside parentheses.
+    fn before_star(&mut self) -> Parse<Expr> {
+        let stops = Stops { star: true, ..Stops::default() };
+        self.with_stops(stops, |p| p.expr())
+    }
+
+    /// `*depth`, if it stands here.
+    fn depth_after_star(&mut self) -> Parse<Option<Expr>> {
+        if !self.at(TokenKind::Star) {
+            return Ok(None);
+        }
+        self.bump_as(Role::DepthStar);
+        self.bracketed_expr().map(Some)
+    }
+
+    /// `a[1] -> [2]b => c`.
+    fn chain(&mut self) -> Parse<Chain> {
+        let start = self.span();
+        let mut nodes = vec![self.chain_node()?];
+        let mut links = Vec::new();
+        while matches!(self.kind(), TokenKind::Arrow | TokenKind::FatArrow) {
+            let lossy = self.at(TokenKind::FatArrow);
+            links.push(Link { lossy, span: self.bump() });
+            nodes.push(self.chain_node()?);
+        }
+        let span = self.since(start);
+        if links.is_empty() {
+            return Err(self.no_link(&nodes[0], span));
+        }
+        self.end_of_statement()?;
+        Ok(Chain { nodes, links, span })
+    }
+
+    /// Reports a statement that is only one node.
+    fn no_link(&mut self, node: &ChainNode, span: Span) -> Reported {
+        if let NodeTarget::Name(name) = &node.target {
+            let [NamePart::Text(word)] = name.parts.as_slice() else { return self.unexpected("`->`", STATEMENT_HELP) };
+            let near = words::nearest(word, words::TOP_DIRECTIVES.iter().chain(&["repeat"]).copied());
+            let looks_like_directive = matches!(self.kind(), TokenKind::Ident | TokenKind::Str | TokenKind::LBrace) && self.same_line(0);
+            if let Some(near) = near.filter(|_| looks_like_directive) {
+                let message = format!("unknown directive `{word}`");
+                return self.report(Diagnostic::new(Code::E0111, name.span, message, format!("did you mean `.{near}`?")));
+            }
+        }
+        if self.at(TokenKind::Lt) && self.kind_at(1) == TokenKind::Minus {
+            let help = "arrows point from the sender to the receiver: write `sender -> receiver`";
+            return self.report(Diagnostic::new(Code::E0126, self.span(), "`<-` is no arrow", help));
+        }
+        if self.token().line_break || matches!(self.kind(), TokenKind::End | TokenKind::Semi | TokenKind::RBrace) {
+            return self.report(Diagnostic::new(Code::E0126, span, "this is connected to nothing", STATEMENT_HELP));
+        }
+        self.unexpected("`->`, `=>` or `::`", STATEMENT_HELP)
+    }
+
+    /// `[in]name[out*depth]` or `[in]Element(…)[out*depth]`.
+    fn chain_node(&mut self) -> Parse<ChainNode> {
+        let start = self.span();
+        let mut input = None;
+        if self.at(TokenKind::LBracket) {
+            let open = self.bump();
+            input = Some(self.bracketed_expr()?);
+            self.close(TokenKind::RBracket, open)?;
+            self.roles[self.pos - 1] = Role::PortClose;
+        }
+        let target = self.node_target()?;
+        let (mut output, mut depth) = (None, None);
+        if self.at(TokenKind::LBracket) && self.same_line(0) {
+            let open = self.bump();
+            output = Some(self.before_star()?);
+            depth = self.depth_after_star()?;
+            self.close(TokenKind::RBracket, open)?;
+        }
+        Ok(ChainNode { input, target, output, depth, span: self.since(start) })
+    }
+
+    fn node_target(&mut self) -> Parse<NodeTarget> {
+        if !matches!(self.kind(), TokenKind::Ident | TokenKind::Dollar) {
+            return Err(self.unexpected("the name of an instance, element or boundary port", STATEMENT_HELP));
+        }
+        let name = self.name_template()?;
+        let configured = self.same_line(0) && matches!(self.kind(), TokenKind::At | TokenKind::And | TokenKind::LParen);
+        if !configured {
+            return Ok(NodeTarget::Name(name));
+        }
+        let [NamePart::Text(text)] = name.parts.as_slice() else {
+            let help = "an anonymous instance begins with the name of an element";
+            return Err(self.unexpected("an arrow or the end of the line", help));
+        };
+        let element = Ident { text: text.clone(), span: name.span };
+        Ok(NodeTarget::Anonymous(element, self.instance_config()?))
+    }
+}
