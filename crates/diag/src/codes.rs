@@ -109,12 +109,52 @@ codes! {
     W0203 Warning "arguments ignored";
     // Types and names in bodies.
     E0301 Error "unknown name";
+    E0302 Error "unknown type";
+    E0303 Error "types do not fit";
+    E0304 Error "wrong number of arguments";
+    E0305 Error "cannot be assigned";
+    E0306 Error "not a constant";
+    E0307 Error "unknown field";
+    E0308 Error "cannot be indexed";
+    E0309 Error "unknown function";
+    E0310 Error "recursion";
+    E0311 Error "not possible here";
+    E0312 Error "unknown method";
+    E0313 Error "index out of range";
+    E0314 Error "built-in not available in this section";
+    E0315 Error "port number out of range";
+    E0316 Error "message type differs";
+    E0317 Error "nothing to leave";
+    E0318 Error "local name declared twice";
+    E0319 Error "width out of range";
+    E0320 Error "initialiser does not fit";
+    E0321 Error "too large or nested too deep";
+    E0322 Error "array size out of range";
+    E0323 Error "return value";
+    E0324 Error "case label used twice";
+    E0325 Error "bit range";
+    E0326 Error "constant defined by itself";
+    W0301 Warning "bound not proven";
     // Element structure.
     E0401 Error "element declared twice";
     E0402 Error "type declared twice";
     E0403 Error "constant or function declared twice";
     E0404 Error "parameter declared twice";
     E0405 Error "alias names itself";
+    E0410 Error "missing return";
+    E0411 Error "section given twice";
+    E0412 Error "no handler";
+    E0413 Error "both kinds of handler";
+    E0414 Error "section without `.packet`";
+    E0415 Error "packet neither emitted nor dropped";
+    E0416 Error "packet emitted and dropped";
+    E0417 Error "needs `store`";
+    E0418 Error "needs `grow`";
+    E0419 Error "packet option out of range";
+    E0420 Error "parameters of a section";
+    E0421 Error "header of broken bytes";
+    E0422 Error "struct contains itself";
+    E0423 Error "timing option out of range";
 }
 
 impl Code {
