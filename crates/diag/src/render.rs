@@ -1,6 +1,16 @@
-//! Diagnostics as text.
+//! Diagnostics as text: a header, the source lines with their labels, and what to do.
+//!
+//! The layout is that of the `annotate-snippets` crate, which rustc's reports have made familiar. Related places in the
+//! same file are marked in the same excerpt; those in other files get excerpts of their own.
 
-use crate::{Diagnostic, SourceMap};
+use std::ops::Range;
+
+use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+
+use crate::{Diagnostic, FileId, Label, Severity, SourceMap};
+
+/// Columns of a rendered report. Fixed, so that a report does not depend on the terminal that shows it.
+const WIDTH_COLUMNS: usize = 120;
 
 /// Whether the text carries terminal colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,7 +22,130 @@ pub enum RenderStyle {
 }
 
 /// The report of one diagnostic, with the source lines it speaks of. Ends with a newline.
+///
+/// Spans that reach past the end of their file are cut off there.
 pub fn render(diagnostic: &Diagnostic, sources: &SourceMap, style: RenderStyle) -> String {
-    let _ = style;
-    format!("{}[{}]: {}: {}\n", "error", diagnostic.code, sources.place(diagnostic.primary.span), diagnostic.message)
+    let level = match diagnostic.severity() {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+    };
+    let renderer = match style {
+        RenderStyle::Plain => Renderer::plain(),
+        RenderStyle::Coloured => Renderer::styled(),
+    };
+    let file = diagnostic.primary.span.file;
+    let (here, elsewhere): (Vec<&Label>, Vec<&Label>) =
+        diagnostic.related.iter().partition(|label| label.span.file == file);
+    let primary = annotation(&diagnostic.primary, AnnotationKind::Primary, sources);
+    let mut excerpt = excerpt(file, sources).annotation(primary);
+    for label in here {
+        excerpt = excerpt.annotation(annotation(label, AnnotationKind::Context, sources));
+    }
+    let mut group =
+        level.primary_title(diagnostic.message.as_str()).id(diagnostic.code.name()).element(excerpt);
+    for label in elsewhere {
+        let marked = annotation(label, AnnotationKind::Context, sources);
+        group = group.element(self::excerpt(label.span.file, sources).annotation(marked));
+    }
+    if !diagnostic.help.is_empty() {
+        group = group.element(Level::HELP.message(diagnostic.help.as_str()));
+    }
+    let mut text = renderer.term_width(WIDTH_COLUMNS).render(&[group]);
+    text.push('\n');
+    text
+}
+
+fn excerpt<'a>(file: FileId, sources: &'a SourceMap) -> Snippet<'a, annotate_snippets::Annotation<'a>> {
+    let source = sources.file(file);
+    Snippet::source(source.text.as_str()).path(source.name.as_str())
+}
+
+fn annotation<'a>(label: &'a Label, kind: AnnotationKind, sources: &SourceMap) -> annotate_snippets::Annotation<'a> {
+    let marked = kind.span(range(label, sources));
+    if label.text.is_empty() { marked } else { marked.label(label.text.as_str()) }
+}
+
+/// The bytes of a span, within the file and on character boundaries.
+fn range(label: &Label, sources: &SourceMap) -> Range<usize> {
+    let text = &sources.file(label.span.file).text;
+    let clamp = |offset: u32| text.floor_char_boundary(offset as usize);
+    let start = clamp(label.span.start);
+    start..clamp(label.span.end).max(start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{RenderStyle, render};
+    use crate::{Code, Diagnostic, FileId, SourceMap, Span};
+
+    fn sources() -> SourceMap {
+        let mut sources = SourceMap::default();
+        sources.add("app.clnp".to_owned(), "import \"a.clnp\";\nparse[1] -> counter\nñ -> b\n".to_owned());
+        sources.add("a.clnp".to_owned(), ".element counter <1, 1> {\n}\n".to_owned());
+        sources
+    }
+
+    fn span(file: u32, start: u32, end: u32) -> Span {
+        Span { file: FileId(file), start, end }
+    }
+
+    #[test]
+    fn primary_related_and_help() {
+        let diagnostic = Diagnostic::new(Code::E0101, span(0, 17, 25), "channel types differ", "connect parse[2]")
+            .label("a `FlowKey` message")
+            .related(span(0, 29, 36), "takes flits")
+            .related(span(1, 9, 16), "declared here");
+        let expected = "\
+error[E0101]: channel types differ
+ --> app.clnp:2:1
+  |
+2 | parse[1] -> counter
+  | ^^^^^^^^    ------- takes flits
+  | |
+  | a `FlowKey` message
+  |
+ ::: a.clnp:1:10
+  |
+1 | .element counter <1, 1> {
+  |          ------- declared here
+  |
+  = help: connect parse[2]
+";
+        assert_eq!(render(&diagnostic, &sources(), RenderStyle::Plain), expected);
+    }
+
+    #[test]
+    fn warning_without_labels_and_columns_in_characters() {
+        let diagnostic = Diagnostic::new(Code::W0101, span(0, 43, 44), "odd", "");
+        let expected = "\
+warning[W0101]: odd
+ --> app.clnp:3:6
+  |
+3 | ñ -> b
+  |      ^
+";
+        assert_eq!(render(&diagnostic, &sources(), RenderStyle::Plain), expected);
+    }
+
+    #[test]
+    fn spans_past_the_end_are_cut() {
+        let diagnostic = Diagnostic::new(Code::E0103, span(1, 100, 200), "missing `}`", "close it").label("here");
+        let text = render(&diagnostic, &sources(), RenderStyle::Plain);
+        assert_eq!(text.lines().next(), Some("error[E0103]: missing `}`"));
+    }
+
+    #[test]
+    fn coloured_differs_only_in_colours() {
+        let diagnostic = Diagnostic::new(Code::E0101, span(0, 17, 25), "channel types differ", "connect parse[2]");
+        let coloured = render(&diagnostic, &sources(), RenderStyle::Coloured);
+        assert!(coloured.starts_with("\u{1b}["));
+        let mut plain = String::new();
+        let mut rest = coloured.as_str();
+        while let Some(at) = rest.find('\u{1b}') {
+            plain.push_str(&rest[..at]);
+            rest = &rest[at + rest[at..].find('m').expect("colour codes end with m") + 1..];
+        }
+        plain.push_str(rest);
+        assert_eq!(plain, render(&diagnostic, &sources(), RenderStyle::Plain));
+    }
 }

@@ -267,7 +267,7 @@ pub struct ConstDecl {
     pub span: Span,
 }
 
-/// `struct Name { type a, b[4]; };`
+/// `struct Name { type a, b[4]; };`; the last `;` may be left out
 #[derive(Clone, Debug)]
 pub struct StructDecl {
     /// Its name.

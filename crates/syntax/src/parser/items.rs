@@ -176,7 +176,7 @@ impl Parser<'_> {
     fn type_item(&mut self) -> Parse<Item> {
         if self.at_word("enum") {
             let declared = self.enum_decl()?;
-            self.semicolon("the enum")?;
+            self.eat(TokenKind::Semi);
             return Ok(Item::Enum(declared));
         }
         let declared = self.struct_decl()?;
@@ -184,7 +184,7 @@ impl Parser<'_> {
             let span = self.span();
             return Err(self.global_variable(span));
         }
-        self.semicolon("the struct")?;
+        self.eat(TokenKind::Semi);
         Ok(Item::Struct(declared))
     }
 

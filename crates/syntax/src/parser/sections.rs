@@ -4,7 +4,7 @@ use diag::{Code, Diagnostic, Span};
 
 use super::items::listed;
 use super::{Parse, Parser, Reported, Role, words};
-use crate::ast::{PacketOptions, Section, SectionKind, SignalDecl, StateDecl, StructDecl, TimingDecl, VarDecl};
+use crate::ast::{Ident, PacketOptions, Section, SectionKind, SignalDecl, StateDecl, StructDecl, TimingDecl, TypeExpr, TypeKind, VarDecl};
 use crate::token::TokenKind;
 
 impl Parser<'_> {
@@ -94,7 +94,7 @@ impl Parser<'_> {
         }
         // ClickNP's short form leaves the type of a constant out: `constexpr N = 4;`.
         let ty = if specifiers.constexpr && self.at(TokenKind::Ident) && self.kind_at(1) == TokenKind::Eq {
-            crate::ast::TypeExpr { kind: crate::ast::TypeKind::Auto, span: self.span() }
+            TypeExpr { kind: TypeKind::Auto, span: self.span() }
         } else {
             self.type_expr()?
         };
@@ -126,13 +126,15 @@ impl Parser<'_> {
                 let variables = self.variables(&ty, false, declarators);
                 decls.extend(variables.into_iter().map(StateDecl::Var));
             }
-            return self.semicolon("the enum");
+            self.eat(TokenKind::Semi);
+            return Ok(());
         }
         let declared = self.struct_decl()?;
         let variables = self.trailing_variables(&declared)?;
         decls.push(StateDecl::Struct(declared));
         decls.extend(variables.into_iter().map(StateDecl::Var));
-        self.semicolon("the struct")
+        self.eat(TokenKind::Semi);
+        Ok(())
     }
 
     fn trailing_variables(&mut self, declared: &StructDecl) -> Parse<Vec<VarDecl>> {
@@ -150,7 +152,8 @@ impl Parser<'_> {
         let mut declared = self.struct_decl()?;
         declared.name = self.ident("a name for the struct", "write `struct Name { … };`")?;
         decls.push(StateDecl::Struct(declared));
-        self.semicolon("the struct")
+        self.eat(TokenKind::Semi);
+        Ok(())
     }
 
     fn meta(&mut self) -> Parse<Vec<VarDecl>> {
@@ -229,7 +232,12 @@ impl Parser<'_> {
             }
             return Ok(SignalDecl::Raw { params, body: self.block("the code")? });
         }
-        let name = self.ident("a name for the signal", HELP)?;
+        // Nothing in the language refers to a signal by name, so words that are only refused C++ may name one: `delete`.
+        let name = if words::refused(self.word()).is_some() {
+            Ident { text: self.word().to_owned(), span: self.bump() }
+        } else {
+            self.ident("a name for the signal", HELP)?
+        };
         let params = self.parameters()?;
         let mut results = Vec::new();
         if self.eat(TokenKind::Arrow) {

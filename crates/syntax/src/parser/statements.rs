@@ -113,7 +113,7 @@ impl Parser<'_> {
     fn local_type(&mut self, stmts: &mut Vec<Stmt>, start: Span) -> Parse<()> {
         if self.at_word("enum") {
             let declared = self.enum_decl()?;
-            self.semicolon("the enum")?;
+            self.eat(TokenKind::Semi);
             stmts.push(Stmt { kind: StmtKind::Enum(declared), span: self.since(start) });
             return Ok(());
         }
@@ -125,7 +125,7 @@ impl Parser<'_> {
         } else {
             Vec::new()
         };
-        self.semicolon("the struct")?;
+        self.eat(TokenKind::Semi);
         let span = self.since(start);
         stmts.push(Stmt { kind: StmtKind::Struct(declared), span });
         if !variables.is_empty() {
