@@ -127,7 +127,10 @@ pub enum Damage {
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "at byte {} (after {} packets)", self.offset, self.packets_before)
+        match self.packets_before {
+            0 => write!(f, "at byte {} (before the first packet)", self.offset),
+            n => write!(f, "at byte {} (after packet {n})", self.offset),
+        }
     }
 }
 
