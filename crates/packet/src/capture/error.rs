@@ -141,7 +141,8 @@ impl fmt::Display for CaptureError {
                 Foreign::Empty => write!(f, "not a capture file: it is empty; give a pcap or pcapng file"),
                 Foreign::Compressed(program) => write!(
                     f,
-                    "not a capture file: it is compressed by {program}; unpack it first, for example with `{program} -dk`"
+                    "not a capture file: it is compressed by {program}; \
+                     unpack it first, for example with `{program} -dk`"
                 ),
                 Foreign::Unknown([a, b, c, d]) => write!(
                     f,
@@ -151,7 +152,8 @@ impl fmt::Display for CaptureError {
             },
             CaptureError::UnsupportedVersion { place, major, minor } => write!(
                 f,
-                "{place}: capture format version {major}.{minor} is not known; rewrite the file with `editcap -F pcapng`"
+                "{place}: capture format version {major}.{minor} is not known; \
+                 have the program that wrote the file save it as pcap (2.4) or pcapng (1.0)"
             ),
             CaptureError::Truncated { place, end, missing } => write!(
                 f,
@@ -182,7 +184,8 @@ impl fmt::Display for Damage {
             }
             Damage::BlockLength { block_type, length, length_min } => write!(
                 f,
-                "a block of type {block_type:#x} with length {length}, which should be a multiple of 4 and at least {length_min}"
+                "a block of type {block_type:#x} with length {length}, \
+                 which should be a multiple of 4 and at least {length_min}"
             ),
             Damage::BlockLengthsDiffer { first, last } => {
                 write!(f, "a block with length {first} at its start and {last} at its end")

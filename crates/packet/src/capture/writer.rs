@@ -187,7 +187,8 @@ impl fmt::Display for WriteError {
         match self {
             WriteError::OtherLinkType { file, packet } => write!(
                 f,
-                "a packet of link type {packet} does not fit a pcap file of link type {file}; write pcapng, which holds both"
+                "a packet of link type {packet} does not fit a pcap file of link type {file}; \
+                 write pcapng, which holds both"
             ),
             WriteError::LinkTypeRange { link_type } => {
                 write!(f, "link type {link_type} is too large for the file format")

@@ -96,7 +96,7 @@ fn run(program: &str, arguments: &[&str]) -> Option<Output> {
     }
 }
 
-/// Files that hold all packets of all captures: one of pcapng, and two of pcap per link type.
+/// Files that hold all packets of all captures, one of pcapng and two of pcap per link type; and one of no packets.
 fn rewritten(folder: &str) -> Vec<Rewritten> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
     fs::create_dir_all(&folder).unwrap();
@@ -105,7 +105,8 @@ fn rewritten(folder: &str) -> Vec<Rewritten> {
     for record in &all {
         by_link_type.entry(record.link_type).or_default().push(record.clone());
     }
-    let mut contents = vec![("all.pcapng".to_owned(), Format::Pcapng, all)];
+    let mut contents =
+        vec![("all.pcapng".to_owned(), Format::Pcapng, all), ("none.pcapng".to_owned(), Format::Pcapng, Vec::new())];
     for (link_type, records) in by_link_type {
         let formats = [("us", Resolution::Microseconds), ("ns", Resolution::Nanoseconds)];
         contents.extend(formats.map(|(unit, resolution)| {
@@ -164,7 +165,7 @@ fn tshark_reads_what_was_written() {
 #[test]
 fn tcpdump_reads_what_was_written() {
     for Rewritten { path, format, expected } in rewritten("tcpdump") {
-        if format == Format::Pcapng {
+        if format == Format::Pcapng && !expected.is_empty() {
             continue; // libpcap reads only files of one link type.
         }
         let Some(output) = run("tcpdump", &["--count", "-r", path.to_str().unwrap()]) else { return };
