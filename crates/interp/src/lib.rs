@@ -1,1 +1,23 @@
-//! The reference interpreter.
+//! The reference interpreter: runs the bodies of one element.
+//!
+//! A [`Machine`] is an element's state and its bodies in an internal form: instructions over a frame of 64-bit slots, values of
+//! up to 64 bits in one slot. It knows nothing of channels: it is given the messages that wait at its inputs, or a [`Packet`],
+//! and tells what it consumed and wrote. It is plain on purpose, because it judges every other engine.
+
+mod machine;
+mod packet;
+mod drop_cause;
+mod trap;
+mod packet_env;
+mod compile;
+mod code;
+mod exec;
+mod memory;
+mod wide;
+
+pub use drop_cause::DropCause;
+pub use machine::{
+    Bounds, Fate, Firing, Inputs, Machine, Options, PIECE_BYTES, PacketFiring, data_of, message_words, put_data,
+};
+pub use packet::{Flags, Packet};
+pub use trap::{Trap, TrapKind};
