@@ -85,15 +85,10 @@ fn the_formats_of_the_captures_are_told() {
     assert_eq!(format("arp.pcap").join(Format::Pcapng), Format::Pcapng);
 }
 
-/// Runs a program, or reports that it is not installed.
-fn run(program: &str, arguments: &[&str]) -> Option<Output> {
-    match Command::new(program).args(arguments).output() {
-        Ok(output) => Some(output),
-        Err(error) => {
-            eprintln!("skipped: {program}: {error}");
-            None
-        }
-    }
+/// Runs a program that judges; one that is missing fails the test.
+fn run(program: &str, arguments: &[&str]) -> Output {
+    let output = Command::new(program).args(arguments).output();
+    output.unwrap_or_else(|error| panic!("{program}: {error}; `cargo xtask tools` installs it"))
 }
 
 /// Files that hold all packets of all captures, one of pcapng and two of pcap per link type; and one of no packets.
@@ -138,7 +133,7 @@ fn the_oracle_reads_what_was_written() {
     let oracle = captures_folder().join("../../oracle/captures.py");
     for Rewritten { path, expected, .. } in rewritten("oracle") {
         let arguments = [oracle.to_str().unwrap(), "list", path.to_str().unwrap()];
-        let Some(output) = run("python3", &arguments) else { return };
+        let output = run("python3", &arguments);
         let read = String::from_utf8(output.stdout).unwrap();
         assert_eq!(read, listing(&expected, None), "{}", path.display());
     }
@@ -149,7 +144,7 @@ fn tshark_reads_what_was_written() {
     let fields = ["-T", "fields", "-e", "frame.time_epoch", "-e", "frame.cap_len", "-e", "frame.len"];
     for Rewritten { path, expected, .. } in rewritten("tshark") {
         let arguments = [&["-n", "-r", path.to_str().unwrap()], &fields[..]].concat();
-        let Some(output) = run("tshark", &arguments) else { return };
+        let output = run("tshark", &arguments);
         assert!(output.status.success(), "{}: {output:?}", path.display());
         let expected: String = expected
             .iter()
@@ -168,7 +163,7 @@ fn tcpdump_reads_what_was_written() {
         if format == Format::Pcapng && !expected.is_empty() {
             continue; // libpcap reads only files of one link type.
         }
-        let Some(output) = run("tcpdump", &["--count", "-r", path.to_str().unwrap()]) else { return };
+        let output = run("tcpdump", &["--count", "-r", path.to_str().unwrap()]);
         let n_packets = expected.len();
         let count = format!("{n_packets} packet{}\n", if n_packets == 1 { "" } else { "s" });
         assert_eq!(String::from_utf8(output.stdout).unwrap(), count, "{}", path.display());
