@@ -1,8 +1,55 @@
 //! Short runs of the fuzz targets in `fuzz/`.
+//!
+//! `fuzz/` is a workspace of its own, so its targets and their seeds are listed here. `--sanitizer none` keeps to the stable
+//! toolchain; the code under test has no `unsafe`, so panics and broken promises are all there is to find.
 
-use crate::TaskResult;
+use std::fs;
 
-/// Runs every target for some seconds.
-pub fn run(_seconds: u32) -> TaskResult {
+use crate::process::{command, is_installed, run};
+use crate::{TaskResult, root};
+
+/// A target of `fuzz/fuzz_targets` and the folders of the repository that hold good first inputs.
+const TARGETS: &[(&str, &[&str])] = &[
+    ("captures", &["tests/data/pcaps"]),
+    ("parser", &["tests/errors", "elements/core", "elements/networking"]),
+    ("ir_text", &["crates/ir/tests/text"]),
+];
+/// Longest input in bytes.
+const LEN_MAX: u32 = 4096;
+/// The version of cargo-fuzz that the targets are run with.
+const CARGO_FUZZ_VERSION: &str = "0.13.2";
+
+/// Runs every target for some seconds; the first that finds something ends it.
+pub fn run_all(seconds: u32) -> TaskResult {
+    install()?;
+    for (target, seeds) in TARGETS {
+        let corpus = root().join("fuzz/corpus").join(target);
+        fs::create_dir_all(&corpus).map_err(|error| format!("{}: {error}", corpus.display()))?;
+        println!("fuzz {target} for {seconds} s");
+        let mut fuzz = command(&cargo_fuzz(), &["fuzz", "run", "--sanitizer", "none", target]);
+        fuzz.arg(&corpus).args(seeds.iter().map(|seed| root().join(seed)));
+        fuzz.args(["--", &format!("-max_total_time={seconds}"), &format!("-max_len={LEN_MAX}"), "-verbosity=0", "-print_final_stats=1"]);
+        let status = fuzz.status().map_err(|error| format!("cannot start cargo-fuzz: {error}"))?;
+        if !status.success() {
+            return Err(format!("{target} found something: see fuzz/artifacts/{target}"));
+        }
+    }
     Ok(())
+}
+
+fn cargo_fuzz() -> String {
+    if is_installed("cargo-fuzz") {
+        "cargo-fuzz".to_string()
+    } else {
+        root().join(".env/cargo/bin/cargo-fuzz").display().to_string()
+    }
+}
+
+/// Builds cargo-fuzz into `.env/` if it is nowhere.
+pub fn install() -> TaskResult {
+    if is_installed("cargo-fuzz") || root().join(".env/cargo/bin/cargo-fuzz").is_file() {
+        return Ok(());
+    }
+    println!("installing cargo-fuzz into .env");
+    run("cargo", &["install", "--quiet", "--locked", "--root", ".env/cargo", "cargo-fuzz", "--version", CARGO_FUZZ_VERSION])
 }

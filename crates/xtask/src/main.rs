@@ -64,7 +64,7 @@ fn main() -> ExitCode {
         Task::Tools => tools::install(),
         Task::Test => test::run(),
         Task::Tidy => tidy::run(),
-        Task::Fuzz { seconds } => fuzz::run(seconds),
+        Task::Fuzz { seconds } => fuzz::run_all(seconds),
         Task::Docs { check } => docs::run(check),
         Task::Bench => bench::run(),
         Task::Bars { area } => bars::run(area.as_deref()),

@@ -36,7 +36,7 @@ pub fn run() -> TaskResult {
     tally.count("lints", crate::process::run("cargo", &lints));
     cargo_tests(&mut tally)?;
     oracles(&mut tally)?;
-    tally.count("fuzz targets", fuzz::run(FUZZ_SECONDS));
+    tally.count("fuzz targets", fuzz::run_all(FUZZ_SECONDS));
     println!("{} passed, {} failed", tally.passed, tally.failed);
     if tally.failed == 0 { Ok(()) } else { Err("something failed; each failure is named above".to_string()) }
 }
