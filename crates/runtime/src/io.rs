@@ -1,0 +1,113 @@
+//! Where packets and messages come from and go to: the traits, and their versions over capture files.
+
+use std::io::{Read, Write};
+
+use ir::{Field, Value};
+use packet::capture::{CaptureError, CaptureReader, CaptureWriter, Frame, Record, WriteError};
+
+use crate::Packet;
+
+/// Why a source or a sink failed, in words for the user.
+pub type IoError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Gives the packets of one boundary port, in order.
+pub trait PacketSource {
+    /// Reads the next packet into `packet`, which was cleared: bytes, missing, time and link type. Gives `false` at the end.
+    ///
+    /// Bytes are as captured; the runtime puts other link layers into Ethernet. After an error nothing more is read.
+    fn next_into(&mut self, packet: &mut Packet) -> Result<bool, IoError>;
+
+    /// Bytes of the file read so far, for progress; 0 if there is no file.
+    fn bytes_read(&self) -> u64 {
+        0
+    }
+}
+
+/// Takes the packets that leave at one boundary port.
+pub trait PacketSink {
+    /// Takes a packet, in the link type that it came in, stamped with the time of leaving.
+    fn write(&mut self, frame: Frame<'_>) -> Result<(), IoError>;
+}
+
+/// Takes the struct messages that leave at one boundary port.
+pub trait MessageSink {
+    /// Takes a message: a value for each field, and the time of leaving.
+    fn write(&mut self, time_ns: u64, fields: &[Field], values: &[Value]) -> Result<(), IoError>;
+}
+
+/// Takes the output of `trace`.
+pub trait TraceSink {
+    /// One line of an element.
+    fn trace(&mut self, time_ns: u64, element: &str, text: &str);
+}
+
+/// A capture file as a source.
+#[derive(Debug)]
+pub struct CaptureSource<R> {
+    reader: CaptureReader<R>,
+    record: Record,
+}
+
+impl<R: Read> CaptureSource<R> {
+    /// Reads the file header.
+    pub fn new(input: R) -> Result<Self, CaptureError> {
+        Ok(CaptureSource { reader: CaptureReader::new(input)?, record: Record::default() })
+    }
+
+    /// The reader, for the file's format.
+    pub fn reader(&self) -> &CaptureReader<R> {
+        &self.reader
+    }
+}
+
+impl<R: Read> PacketSource for CaptureSource<R> {
+    fn next_into(&mut self, packet: &mut Packet) -> Result<bool, IoError> {
+        if !self.reader.next_into(&mut self.record)? {
+            return Ok(false);
+        }
+        let record = &self.record;
+        packet.set_bytes(&record.data);
+        packet.missing = record.orig_len.saturating_sub(record.data.len() as u32);
+        packet.time_ns = record.time_ns;
+        packet.link_type = record.link_type.0;
+        Ok(true)
+    }
+
+    fn bytes_read(&self) -> u64 {
+        self.reader.bytes_read()
+    }
+}
+
+impl<W: Write> PacketSink for CaptureWriter<W> {
+    fn write(&mut self, frame: Frame<'_>) -> Result<(), IoError> {
+        CaptureWriter::write(self, frame).map_err(|error: WriteError| error.into())
+    }
+}
+
+impl<T: PacketSource + ?Sized> PacketSource for &mut T {
+    fn next_into(&mut self, packet: &mut Packet) -> Result<bool, IoError> {
+        (**self).next_into(packet)
+    }
+
+    fn bytes_read(&self) -> u64 {
+        (**self).bytes_read()
+    }
+}
+
+impl<T: PacketSink + ?Sized> PacketSink for &mut T {
+    fn write(&mut self, frame: Frame<'_>) -> Result<(), IoError> {
+        (**self).write(frame)
+    }
+}
+
+impl<T: MessageSink + ?Sized> MessageSink for &mut T {
+    fn write(&mut self, time_ns: u64, fields: &[Field], values: &[Value]) -> Result<(), IoError> {
+        (**self).write(time_ns, fields, values)
+    }
+}
+
+impl<T: TraceSink + ?Sized> TraceSink for &mut T {
+    fn trace(&mut self, time_ns: u64, element: &str, text: &str) {
+        (**self).trace(time_ns, element, text);
+    }
+}
