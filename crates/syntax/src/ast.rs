@@ -382,14 +382,14 @@ pub enum NamePart {
     Var(String),
 }
 
-/// An instance declaration.
+/// An instance declaration, or, without names, the settings of a boundary port: `nic_out (rate = 1_000_000_000)`.
 #[derive(Clone, Debug)]
 pub struct InstanceDecl {
     /// `host` before the element name: it runs on the host.
     pub on_host: bool,
     /// The element or group.
     pub element: Ident,
-    /// Instance names.
+    /// Instance names; none if `element` is a boundary port.
     pub names: Vec<NameTemplate>,
     /// Flags and arguments.
     pub config: InstanceConfig,

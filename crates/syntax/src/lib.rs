@@ -7,5 +7,7 @@ mod token;
 mod literal;
 mod lexer;
 mod parser;
+mod dump;
 
+pub use dump::dump;
 pub use parser::{Parsed, parse};

@@ -2,7 +2,7 @@
 
 use diag::{Code, Diagnostic, Span};
 
-use super::{Parse, Parser, Role, words};
+use super::{LineStart, Parse, Parser, Role, words};
 use crate::ast::{
     ConstDecl, EnumDecl, Expr, ExprKind, FnParam, FunctionDecl, Ident, IntLiteral, StructDecl, TypeExpr, VarDecl,
 };
@@ -208,7 +208,7 @@ impl Parser<'_> {
         if !self.at(TokenKind::LBrace) {
             return Err(self.unexpected("`{`", "list the values: `enum Name { A, B };`"));
         }
-        let open = self.bump_as(Role::ListOpen);
+        let open = self.bump_as(Role::NamesOpen);
         let mut values = Vec::new();
         while !self.at(TokenKind::RBrace) {
             let name = self.ident("a name for the value", "values are names with an optional `= number`, separated by commas")?;
@@ -218,14 +218,14 @@ impl Parser<'_> {
                 break;
             }
         }
-        self.close_list(open)?;
+        self.close_list(open, Role::NamesClose)?;
         Ok(EnumDecl { name, scoped, underlying, values, span: self.since(start) })
     }
 
     /// The `}` of a list.
-    pub(super) fn close_list(&mut self, open: Span) -> Parse<()> {
+    pub(super) fn close_list(&mut self, open: Span, role: Role) -> Parse<()> {
         if self.at(TokenKind::RBrace) {
-            self.roles[self.pos] = Role::ListClose;
+            self.roles[self.pos] = role;
         }
         self.close(TokenKind::RBrace, open).map(|_| ())
     }
@@ -289,7 +289,7 @@ impl Parser<'_> {
 
     /// Marks the current token as the first of a statement and returns its place, for [`Parser::recover`].
     pub(super) fn begin_statement(&mut self) -> usize {
-        self.begins_line[self.pos] = true;
+        self.line_starts[self.pos] = LineStart::Statement;
         self.statement_start = self.pos;
         self.pos
     }

@@ -4,12 +4,15 @@
 
 use diag::{Code, Diagnostic, Span};
 
-use super::{Parse, Parser, Reported, Role, Stops, words};
+use super::{LineStart, Parse, Parser, Reported, Role, Stops, words};
 use crate::ast::{
     Chain, ChainNode, Expr, GraphRepeat, GraphStmt, Ident, InstanceArg, InstanceConfig, InstanceDecl, Link, NamePart, NameTemplate,
     NodeTarget,
 };
 use crate::token::TokenKind;
+
+/// Ports that may have settings.
+const BOUNDARIES: [&str; 6] = ["nic_in", "nic_out", "tor_in", "tor_out", "host_in", "host_out"];
 
 const STATEMENT_HELP: &str = "write an instance, `Element :: name`, or a connection, `a -> b[1] -> [2]c`";
 
@@ -92,6 +95,9 @@ impl Parser<'_> {
         if on_host || self.kind_at(1) == TokenKind::ColonColon {
             return Ok(GraphStmt::Instance(self.instance(on_host)?));
         }
+        if BOUNDARIES.contains(&self.word()) && self.kind_at(1) == TokenKind::LParen {
+            return Ok(GraphStmt::Instance(self.boundary_settings()?));
+        }
         Ok(GraphStmt::Chain(self.chain()?))
     }
 
@@ -119,7 +125,7 @@ impl Parser<'_> {
         self.warn_assignment(&cond);
         let then = self.graph_branch()?;
         let otherwise = if self.at_word("else") {
-            self.begins_line[self.pos] = true;
+            self.line_starts[self.pos] = LineStart::Else;
             self.bump();
             if self.at_word("if") { vec![self.nested(|p| p.graph_if())?] } else { self.graph_branch()? }
         } else {
@@ -134,8 +140,10 @@ impl Parser<'_> {
             let open = self.bump_as(Role::BlockOpen);
             return Ok(self.graph_block(open));
         }
-        self.begins_line[self.pos] = true;
-        Ok(vec![self.nested(|p| p.graph_statement())?])
+        let first = self.pos;
+        let stmt = self.nested(|p| p.graph_statement())?;
+        self.mark_sub_statement(first);
+        Ok(vec![stmt])
     }
 
     /// The end of a line, `;`, or `}`.
@@ -162,6 +170,10 @@ impl Parser<'_> {
         while self.eat(TokenKind::Comma) {
             names.push(self.name_template()?);
         }
+        let flags = (0..).take_while(|&n| matches!(self.kind_at(n), TokenKind::At | TokenKind::And)).count();
+        if self.kind_at(flags) == TokenKind::LParen {
+            self.roles[self.pos + flags] = Role::SpacedParen;
+        }
         let config = self.instance_config()?;
         let span = self.since(start);
         if matches!(self.kind(), TokenKind::Arrow | TokenKind::FatArrow) {
@@ -175,6 +187,24 @@ impl Parser<'_> {
         }
         self.end_of_statement()?;
         Ok(InstanceDecl { on_host, element, names, config, span })
+    }
+
+    /// `nic_out (rate = 1_000_000_000)`: an instance declaration without names.
+    fn boundary_settings(&mut self) -> Parse<InstanceDecl> {
+        let start = self.span();
+        let element = self.ident("a boundary port", STATEMENT_HELP)?;
+        let flags = (0..).take_while(|&n| matches!(self.kind_at(n), TokenKind::At | TokenKind::And)).count();
+        if self.kind_at(flags) == TokenKind::LParen {
+            self.roles[self.pos + flags] = Role::SpacedParen;
+        }
+        let config = self.instance_config()?;
+        let span = self.since(start);
+        if matches!(self.kind(), TokenKind::Arrow | TokenKind::FatArrow) {
+            let help = "write the settings on their own line, then connect the port by its name";
+            return Err(self.report(Diagnostic::new(Code::E0126, span, "settings and a connection in one statement", help)));
+        }
+        self.end_of_statement()?;
+        Ok(InstanceDecl { on_host: false, element, names: Vec::new(), config, span })
     }
 
     /// A name with `$i` parts that touch each other.

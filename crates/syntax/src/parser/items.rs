@@ -362,7 +362,7 @@ impl Parser<'_> {
         if !self.at(TokenKind::Lt) {
             return Ok(None);
         }
-        self.bump_as(Role::AngleOpen);
+        self.bump_as(Role::PortsOpen);
         let inputs = self.port_list()?;
         if !self.at(TokenKind::Comma) {
             return Err(self.unexpected("`,`", help));
@@ -370,6 +370,7 @@ impl Parser<'_> {
         self.bump();
         let outputs = self.port_list()?;
         self.angle_close()?;
+        self.roles[self.pos - 1] = Role::PortsClose;
         Ok(Some((inputs, outputs)))
     }
 

@@ -5,7 +5,7 @@
 //! an expression by [`HEIGHT_MAX`], so neither this parser nor a recursive walk over its tree can overflow the stack. There is
 //! no backtracking, and lookahead is bounded: time is linear in the text.
 //!
-//! While it parses, it notes for the formatter what each token turned out to be ([`Role`]) and which ones begin a line.
+//! While it parses, it notes for the formatter what each token turned out to be ([`Role`]) and which ones begin a line ([`LineStart`]).
 
 mod words;
 mod items;
@@ -52,8 +52,10 @@ pub(crate) struct Annotated {
     pub comments: Vec<Comment>,
     /// One per token.
     pub roles: Vec<Role>,
-    /// One per token: it begins a statement, declaration or section.
-    pub begins_line: Vec<bool>,
+    /// One per token: how it stands to its line.
+    pub line_starts: Vec<LineStart>,
+    /// One per token: if it begins a statement without braces under an `if` or loop, the token after that statement.
+    pub sub_ends: Vec<u32>,
 }
 
 /// Parses and keeps tokens, comments and roles.
@@ -68,7 +70,8 @@ pub(crate) fn parse_annotated(file: FileId, text: &str) -> Annotated {
         diagnostics,
         faulty,
         roles: vec![Role::Plain; n_tokens],
-        begins_line: vec![false; n_tokens],
+        line_starts: vec![LineStart::No; n_tokens],
+        sub_ends: vec![0; n_tokens],
         pos: 0,
         depth: 0,
         height: 0,
@@ -89,7 +92,8 @@ pub(crate) fn parse_annotated(file: FileId, text: &str) -> Annotated {
         tokens: parser.tokens,
         comments: parser.comments,
         roles: parser.roles,
-        begins_line: parser.begins_line,
+        line_starts: parser.line_starts,
+        sub_ends: parser.sub_ends,
     }
 }
 
@@ -106,14 +110,24 @@ pub(crate) enum Role {
     BlockOpen,
     /// Closes them.
     BlockClose,
-    /// Opens a braced list of values or names.
+    /// Opens a braced list of values.
     ListOpen,
     /// Closes it.
     ListClose,
-    /// `<` of type arguments or ports.
+    /// Opens the names of an enum, or verbatim text.
+    NamesOpen,
+    /// Closes them.
+    NamesClose,
+    /// `<` of type arguments.
     AngleOpen,
-    /// `>` of type arguments or ports.
+    /// `>` of type arguments.
     AngleClose,
+    /// `<` of the ports of an element.
+    PortsOpen,
+    /// `>` of the ports of an element.
+    PortsClose,
+    /// `(` with a space before it: after a section's or instance's name.
+    SpacedParen,
     /// `)` of a cast.
     CastClose,
     /// `:` after a label, in a header field or a port group: space after, none before.
@@ -128,6 +142,19 @@ pub(crate) enum Role {
     InstanceFlag,
     /// `]` after which the target of a chain node follows.
     PortClose,
+}
+
+/// Whether a token begins a line of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LineStart {
+    /// It stands inside a statement.
+    No,
+    /// It begins a statement, declaration, section, label or field.
+    Statement,
+    /// It begins the statement under an `if` or loop, which may stand on the same line.
+    Sub,
+    /// It is an `else`.
+    Else,
 }
 
 /// The fault has been reported; unwinds to the next border.
@@ -157,7 +184,8 @@ struct Parser<'a> {
     /// Places that the lexer has reported.
     faulty: Vec<(u32, u32)>,
     roles: Vec<Role>,
-    begins_line: Vec<bool>,
+    line_starts: Vec<LineStart>,
+    sub_ends: Vec<u32>,
     pos: usize,
     depth: u32,
     /// Height of the expression parsed last.

@@ -388,7 +388,7 @@ impl Parser<'_> {
                 break;
             }
         }
-        self.close_list(open)?;
+        self.close_list(open, Role::ListClose)?;
         self.grown(height + 1)?;
         Ok(Expr { kind: ExprKind::Braces { ty, elems }, span: self.since(start) })
     }

@@ -33,6 +33,9 @@ impl Parser<'_> {
             return Err(self.report(Diagnostic::new(Code::E0111, name_span, message, help)));
         }
         self.bump();
+        if self.at(TokenKind::LParen) {
+            self.roles[self.pos] = Role::SpacedParen;
+        }
         let kind = self.section_kind(word, doc, name_span)?;
         Ok(Section { kind, span: self.since(start), name_span })
     }
@@ -291,14 +294,14 @@ impl Parser<'_> {
         if !self.at(TokenKind::LBrace) {
             return Err(self.unexpected("`{`", "put the directives between `{` and `}`"));
         }
-        let open = self.bump_as(Role::ListOpen);
+        let open = self.bump_as(Role::NamesOpen);
         let text = match self.kind() {
             TokenKind::Raw => self.text_of(self.token()).to_owned(),
             _ => String::new(),
         };
         self.eat(TokenKind::Raw);
         if self.at(TokenKind::RBrace) {
-            self.bump_as(Role::ListClose);
+            self.bump_as(Role::NamesClose);
         } else {
             self.unclosed_brace(open);
         }

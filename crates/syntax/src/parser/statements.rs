@@ -2,7 +2,7 @@
 
 use diag::{Code, Diagnostic, Span};
 
-use super::{Parse, Parser, Reported, Role, words};
+use super::{LineStart, Parse, Parser, Reported, Role, words};
 use crate::ast::{Block, Expr, Ident, Stmt, StmtKind, SwitchArm, TypeExpr, TypeKind};
 use crate::token::TokenKind;
 
@@ -47,12 +47,11 @@ impl Parser<'_> {
             let message = format!("nothing is done after this {after}");
             self.report(Diagnostic::new(Code::W0102, self.span(), message, help).label("this `;` is the whole body"));
         }
-        if !self.at(TokenKind::LBrace) {
-            self.begins_line[self.pos] = true;
-        }
+        let first = self.pos;
         let start = self.span();
         let mut stmts = Vec::new();
         self.nested(|p| p.statements(&mut stmts))?;
+        self.mark_sub_statement(first);
         let one = match (stmts.pop(), stmts.is_empty()) {
             (Some(one), true) => one,
             (None, _) => Stmt { kind: StmtKind::Empty, span: self.since(start) },
@@ -63,6 +62,14 @@ impl Parser<'_> {
             }
         };
         Ok(Box::new(one))
+    }
+
+    /// Notes for the formatter that the tokens from `first` to here are a statement under another one.
+    pub(super) fn mark_sub_statement(&mut self, first: usize) {
+        if self.tokens[first].kind != TokenKind::LBrace {
+            self.line_starts[first] = LineStart::Sub;
+            self.sub_ends[first] = self.pos as u32;
+        }
     }
 
     fn statements(&mut self, stmts: &mut Vec<Stmt>) -> Parse<()> {
@@ -214,7 +221,7 @@ impl Parser<'_> {
                 }
             }
             // The whole construct is gone; what follows is a statement of its own.
-            self.begins_line[self.pos] = true;
+            self.line_starts[self.pos] = LineStart::Statement;
             self.statement_start = self.pos;
         }
         Reported
@@ -245,7 +252,7 @@ impl Parser<'_> {
         self.warn_assignment(&cond);
         let then = self.sub_statement("`if`")?;
         let otherwise = if self.at_word("else") {
-            self.begins_line[self.pos] = true;
+            self.line_starts[self.pos] = LineStart::Else;
             self.bump();
             if self.at_word("if") {
                 let start = self.span();
@@ -400,7 +407,7 @@ impl Parser<'_> {
                 self.bump();
                 self.bump();
                 self.skip_unroll_count();
-                self.begins_line[self.pos] = true;
+                self.line_starts[self.pos] = LineStart::Statement;
                 self.nested(|p| p.statement_kind())
             }
             word => {
