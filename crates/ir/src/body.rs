@@ -151,4 +151,44 @@ impl Body {
         self.regions[region.index()].ops.push(id);
         id
     }
+
+    /// The same code with dense arenas in canonical order, without ops, regions and values that no region of the tree holds.
+    ///
+    /// In canonical order, as [`crate::Builder`] and [`crate::parse`] make it, a region comes when it opens, with its
+    /// parameters; an op and its results come after the regions inside it. Values must be visible where they are used.
+    /// Locals stay.
+    pub fn compacted(&self) -> Body {
+        let mut copy = Body { regions: vec![], locals: self.locals.clone(), ..Body::new(self.kind, &[]) };
+        let mut renamed = vec![None; self.values.len()];
+        copy.root = self.copy_region(self.root, &mut copy, &mut renamed);
+        copy
+    }
+
+    fn copy_region(&self, id: RegionId, copy: &mut Body, renamed: &mut [Option<ValueId>]) -> RegionId {
+        let region = self.region(id);
+        let widths: Vec<Width> = region.params.iter().map(|&param| self.width(param)).collect();
+        let to = copy.add_region(&widths);
+        rename(&region.params, &copy.region(to).params, renamed);
+        for &id in &region.ops {
+            let op = self.op(id);
+            let regions = op.regions.iter().map(|&inner| self.copy_region(inner, copy, renamed)).collect();
+            let operands = lookup(&op.operands, renamed);
+            let widths: Vec<Width> = op.results.iter().map(|&result| self.width(result)).collect();
+            let moved = Op { code: op.code, attr: op.attr.clone(), operands, results: vec![], regions, span: op.span };
+            let moved = copy.push(to, moved, &widths);
+            rename(&op.results, &copy.op(moved).results, renamed);
+        }
+        copy.regions[to.index()].yields = lookup(&region.yields, renamed);
+        to
+    }
+}
+
+fn rename(from: &[ValueId], to: &[ValueId], renamed: &mut [Option<ValueId>]) {
+    for (from, to) in from.iter().zip(to) {
+        renamed[from.index()] = Some(*to);
+    }
+}
+
+fn lookup(values: &[ValueId], renamed: &[Option<ValueId>]) -> Vec<ValueId> {
+    values.iter().map(|value| renamed[value.index()].expect("values are visible where they are used")).collect()
 }

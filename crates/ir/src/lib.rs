@@ -9,11 +9,18 @@ mod builder;
 mod design;
 mod digits;
 pub mod eval;
+#[cfg(feature = "generate")]
+pub mod generate;
 mod limbs;
 mod op;
+mod parse;
+mod reference;
 pub mod side;
+mod text;
 mod value;
 mod verify;
+
+pub use diag::Span;
 
 pub use body::{Body, BodyKind, Local, Op, OpId, Region, RegionId, ValueId};
 pub use builder::{Builder, Opened};
@@ -22,5 +29,8 @@ pub use design::{
     Handler, MessageKind, MessageType, MessageTypeId, MetaField, Param, Port, Signal, Timing, Var, VarId,
 };
 pub use op::{Attr, AttrKind, Effect, Opcode, Shape, bytes_width};
+pub use parse::{ParseError, parse};
+pub use reference::reference_page;
+pub use text::{Spans, print};
 pub use value::{Value, Width};
 pub use verify::{MAX_NESTING, Verified, VerifyError, verify};
