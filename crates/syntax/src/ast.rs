@@ -382,7 +382,7 @@ pub enum NamePart {
     Var(String),
 }
 
-/// An instance declaration, or, without names, the settings of a boundary port: `nic_out (rate = 1_000_000_000)`.
+/// An instance declaration, or, without names, the settings of a boundary port: `nic_out (rate = 1'000'000'000)`.
 #[derive(Clone, Debug)]
 pub struct InstanceDecl {
     /// `host` before the element name: it runs on the host.

@@ -165,7 +165,7 @@ impl Parser<'_> {
             self.bump();
         }
         let element = self.ident("the name of an element", STATEMENT_HELP)?;
-        self.bump();
+        self.bump_as(Role::InstanceFlag);
         let mut names = vec![self.name_template()?];
         while self.eat(TokenKind::Comma) {
             names.push(self.name_template()?);
@@ -189,7 +189,7 @@ impl Parser<'_> {
         Ok(InstanceDecl { on_host, element, names, config, span })
     }
 
-    /// `nic_out (rate = 1_000_000_000)`: an instance declaration without names.
+    /// `nic_out (rate = 1'000'000'000)`: an instance declaration without names.
     fn boundary_settings(&mut self) -> Parse<InstanceDecl> {
         let start = self.span();
         let element = self.ident("a boundary port", STATEMENT_HELP)?;

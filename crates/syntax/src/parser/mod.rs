@@ -138,7 +138,7 @@ pub(crate) enum Role {
     DepthStar,
     /// `;` between the parts of a `for`.
     ForSemi,
-    /// `@` or `&` of an instance.
+    /// `::`, `@` or `&` of an instance.
     InstanceFlag,
     /// `]` after which the target of a chain node follows.
     PortClose,
