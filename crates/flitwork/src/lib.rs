@@ -1,6 +1,17 @@
-//! Flitwork.
-pub mod error;
+//! Flitwork as a library: source in, diagnostics, designs, pictures and runs out.
+//!
+//! [`compile::compile`] takes an application through the whole front end, with sources from [`loader::FileLoader`] (files, library
+//! folders, the embedded library). [`run::run`] runs the design on packets. The command line in [`cli`] is a user of both.
+
+pub mod compile;
+pub mod run;
+pub mod app;
+pub mod loader;
 pub mod library;
-pub mod output;
+pub mod catalogue;
 pub mod picture;
+pub mod output;
+pub mod error;
+pub mod cli;
+
 pub use error::FileError;

@@ -1,2 +1,5 @@
-//! The `flitwork` command.
-fn main() {}
+//! The `flitwork` program; see [`flitwork::cli`].
+
+fn main() -> flitwork::cli::Exit {
+    flitwork::cli::main()
+}

@@ -4,12 +4,14 @@
 //! them (Sugiyama's method: break cycles, longest path, fewest crossings), `place.rs` finds coordinates, `svg.rs` draws. Same
 //! picture, same bytes.
 
+mod graph;
 mod layers;
 mod place;
 mod svg;
 mod dot;
 
 pub use dot::dot;
+pub use graph::of_graph;
 pub use svg::svg;
 
 /// Boxes and arrows, without coordinates.

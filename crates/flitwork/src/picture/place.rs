@@ -196,3 +196,57 @@ fn wish(picture: &Picture, layers: &Layers, item: usize, rects: &[Rect]) -> (f64
     }
     if weight == 0.0 { (rects[item].y, 0.1) } else { (sum / weight, weight) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::layers::layers;
+    use super::super::{Edge, Node, Picture, Shape};
+    use super::{Rect, place};
+
+    /// A random graph, cycles and parallel edges included.
+    fn random_picture(seed: u64) -> Picture {
+        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let mut below = |n: usize| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state % n as u64) as usize
+        };
+        let n_nodes = 1 + below(30);
+        let node = |at: usize, n_ports: usize| Node {
+            name: format!("n{at}"),
+            detail: "Type".repeat(at % 7),
+            shape: [Shape::Element, Shape::HostElement, Shape::Boundary, Shape::Null][at % 4],
+            n_inputs: n_ports,
+            n_outputs: n_ports,
+        };
+        let nodes: Vec<Node> = (0..n_nodes).map(|at| node(at, 1 + below(4))).collect();
+        let edges = (0..below(60)).map(|_| {
+            let (from, to) = (below(n_nodes), below(n_nodes));
+            let (from_port, to_port) = (below(nodes[from].n_outputs), below(nodes[to].n_inputs));
+            Edge { from, from_port, to, to_port, lossy: false, label: String::new(), tooltip: String::new() }
+        });
+        let edges = edges.collect();
+        Picture { title: String::new(), nodes, edges }
+    }
+
+    #[test]
+    fn boxes_never_overlap_and_forward_arrows_go_right() {
+        for seed in 0..300 {
+            let picture = random_picture(seed);
+            let layers = layers(&picture);
+            let placement = place(&picture, &layers);
+            let boxes = &placement.rects[..picture.nodes.len()];
+            let apart = |a: &Rect, b: &Rect| {
+                a.right() <= b.x || b.right() <= a.x || a.y + a.height <= b.y || b.y + b.height <= a.y
+            };
+            for (at, a) in boxes.iter().enumerate() {
+                assert!(a.x >= 0.0 && a.y >= 0.0 && a.right() <= placement.width, "seed {seed}: box {at} {a:?}");
+                assert!(boxes[at + 1..].iter().all(|b| apart(a, b)), "seed {seed}: box {at} overlaps");
+            }
+            for (edge, backward) in picture.edges.iter().zip(&layers.backward) {
+                assert!(*backward || boxes[edge.from].right() < boxes[edge.to].x, "seed {seed}: {edge:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! The arguments of every command, and the help texts that go with them.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0    done
+  1    errors in a source file or in a control file
+  2    the command line cannot be understood
+  3    a file is missing, damaged or cannot be written, or the disk is full
+  4    the run stopped: an assert failed, --strict met an access out of range, or nothing could move
+  130  interrupted (Ctrl-C); outputs are whole up to that point";
+
+const FIRST_STEPS: &str = "\
+First steps:
+  flitwork new hello          make a project that passes traffic
+  flitwork run hello          run it on the capture that comes with it
+  flitwork elements           see what you can put into a graph
+  flitwork graph hello        draw the graph";
+
+/// Compile streaming applications and run them on captures.
+///
+/// An application (`app.clnp`) wires elements (parsers, tables, meters, rewriters) into a graph. Flitwork checks it, draws it,
+/// and runs it on packet captures, counting where every packet went.
+#[derive(Debug, Parser)]
+#[command(name = "flitwork", version, after_help = FIRST_STEPS, after_long_help = format!("{FIRST_STEPS}\n\n{EXIT_CODES}"))]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Make a project folder: app.clnp, a control file, a capture and a README
+    New(NewArgs),
+    /// Run an application on captures and count where every packet went
+    Run(RunArgs),
+    /// Report every error and warning in source files
+    Check(CheckArgs),
+    /// Lay out source files in the one standard way
+    Fmt(FmtArgs),
+    /// Explain an error code, with an example of the fault and of the cure
+    Explain(ExplainArgs),
+    /// List the elements of the library, or describe one of them
+    Elements(ElementsArgs),
+    /// Draw the element graph (SVG), or print it for Graphviz
+    Graph(GraphArgs),
+    /// Print what the compiler makes of an application, stage by stage
+    Dump(DumpArgs),
+    /// Print a completion script for your shell
+    Completions(CompletionsArgs),
+    /// Write the manual pages into a folder
+    Man(ManArgs),
+}
+
+/// `flitwork new`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  flitwork new hello\n  flitwork new my-firewall --from Firewall")]
+pub struct NewArgs {
+    /// The folder to make; its last part is the project's name
+    pub name: PathBuf,
+    /// Start from this example instead of the starter
+    #[arg(long, value_name = "EXAMPLE")]
+    pub from: Option<String>,
+}
+
+/// Where source files are looked up.
+#[derive(Debug, Args)]
+pub struct LibraryArgs {
+    /// Look for imports in DIR too, before the embedded library (repeatable)
+    #[arg(long = "library", value_name = "DIR")]
+    pub dirs: Vec<PathBuf>,
+}
+
+/// `flitwork check`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  flitwork check app.clnp\n  flitwork check elements --json")]
+pub struct CheckArgs {
+    /// Source files, or folders to check every .clnp file in
+    #[arg(required = true, value_name = "FILE|DIR")]
+    pub paths: Vec<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub library: LibraryArgs,
+    /// Print one JSON object for programs to read
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `flitwork fmt`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  flitwork fmt app.clnp\n  flitwork fmt --check elements\n  flitwork fmt - < app.clnp")]
+pub struct FmtArgs {
+    /// Source files or folders; `-` formats standard input to standard output
+    #[arg(required = true, value_name = "FILE|DIR")]
+    pub paths: Vec<PathBuf>,
+    /// Change nothing; name the files that would change and exit with 1
+    #[arg(long)]
+    pub check: bool,
+}
+
+/// `flitwork explain`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  flitwork explain E0201\n  flitwork explain         lists all codes")]
+pub struct ExplainArgs {
+    /// A code such as E0201
+    pub code: Option<String>,
+}
+
+/// `flitwork elements`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  flitwork elements\n  flitwork elements Tee\n  flitwork elements --json")]
+pub struct ElementsArgs {
+    /// Describe this element (or alias); without it, list all
+    pub name: Option<String>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub library: LibraryArgs,
+    /// Print one JSON object for programs to read
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `flitwork graph`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  flitwork graph examples/Firewall                      prints the graph for Graphviz
+  flitwork graph examples/Firewall --svg firewall.svg   draws it")]
+pub struct GraphArgs {
+    /// An application: a folder with app.clnp, or a .clnp file
+    pub app: PathBuf,
+    /// Draw the graph into FILE (`-`: standard output)
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// Write Graphviz text into FILE (`-`: standard output, which is also what happens without options)
+    #[arg(long, value_name = "FILE")]
+    pub dot: Option<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub library: LibraryArgs,
+}
+
+/// `flitwork dump`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  flitwork dump --stage ir examples/Firewall\n  flitwork dump --stage ir --optimised app.clnp")]
+pub struct DumpArgs {
+    /// An application: a folder with app.clnp, or a .clnp file
+    pub app: PathBuf,
+    /// Which stage of the compiler to show
+    #[arg(long, value_enum)]
+    pub stage: Stage,
+    /// Show the IR after the optimiser
+    #[arg(long)]
+    pub optimised: bool,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub library: LibraryArgs,
+}
+
+/// Stages that can be shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Stage {
+    /// The syntax tree of the file
+    Ast,
+    /// Instances, channels and boundary ports, groups and repeats expanded
+    Graph,
+    /// The intermediate representation
+    Ir,
+}
+
+/// `flitwork run`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "\
+Examples:
+  flitwork run examples/Firewall
+  flitwork run examples/Firewall --in nic_in=traffic.pcap --out tor_out=passed.pcap
+  flitwork run app.clnp --in nic_in=traffic.pcap --control rules --json
+
+A folder is run with what it holds: app.clnp, `control`, `in.pcap` for its first input (nic_in if it has that) and `in.<port>.pcap`
+for others. Without --out nothing is written; the counts are shown all the same.",
+    after_long_help = format!("\
+Examples:
+  flitwork run examples/Firewall
+  flitwork run examples/Firewall --in nic_in=traffic.pcap --out tor_out=passed.pcap
+  flitwork run app.clnp --in nic_in=traffic.pcap --control rules --json
+  tcpdump -w - -i eth0 | flitwork run app.clnp --in nic_in=- --out nic_out=out.pcapng
+
+A folder is run with what it holds: app.clnp, `control`, `in.pcap` for its first input (nic_in if it has that) and `in.<port>.pcap`
+for others. Without --out nothing is written; the counts are shown all the same.
+
+Control file: one call a line, `# comments` allowed. `@TIME` before a call makes it at that packet time.
+  fw.add src=10.0.0.0 dst=192.0.2.1 action=1
+  @1700000000.5 fw.clear
+
+{EXIT_CODES}")
+)]
+pub struct RunArgs {
+    /// An application: a folder with app.clnp, or a .clnp file
+    pub app: PathBuf,
+    /// Feed a boundary input from a pcap or pcapng file (repeatable; `-`: standard input)
+    #[arg(long = "in", value_name = "PORT=FILE", value_parser = port_file)]
+    pub inputs: Vec<PortFile>,
+    /// Write what leaves at a boundary output: .pcap, .pcapng, or .jsonl for struct messages (repeatable; `-`: standard output)
+    #[arg(long = "out", value_name = "PORT=FILE", value_parser = port_file)]
+    pub outputs: Vec<PortFile>,
+    /// Call signals from this file instead of the folder's `control`
+    #[arg(long, value_name = "FILE")]
+    pub control: Option<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub library: LibraryArgs,
+    /// Print one JSON object instead of tables
+    #[arg(long)]
+    pub json: bool,
+    /// What executes the elements
+    #[arg(long, value_enum, default_value_t = Engine::Interp)]
+    pub engine: Engine,
+    /// Stop at the first array access out of range, and say where it is
+    #[arg(long)]
+    pub strict: bool,
+    /// Let timers go on for this many seconds of packet time after the last packet
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub linger: Option<u64>,
+    /// Stop after this many seconds of packet time
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub duration: Option<u64>,
+}
+
+/// Engines that can run a design.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Engine {
+    /// The reference interpreter
+    Interp,
+}
+
+impl Engine {
+    /// The name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Engine::Interp => "interp",
+        }
+    }
+}
+
+/// `flitwork completions`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  flitwork completions bash > ~/.local/share/bash-completion/completions/flitwork")]
+pub struct CompletionsArgs {
+    /// Which shell
+    pub shell: Shell,
+}
+
+/// `flitwork man`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  flitwork man ~/.local/share/man/man1")]
+pub struct ManArgs {
+    /// The folder to write into; it is made if missing
+    pub dir: PathBuf,
+}
+
+/// A boundary port and the file that belongs to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PortFile {
+    /// The port.
+    pub port: String,
+    /// The file.
+    pub file: PathBuf,
+}
+
+fn port_file(text: &str) -> Result<PortFile, String> {
+    match text.split_once('=') {
+        Some((port, file)) if !port.is_empty() && !file.is_empty() => {
+            Ok(PortFile { port: port.to_string(), file: PathBuf::from(file) })
+        }
+        Some(_) | None => Err("write it as PORT=FILE, for example nic_in=traffic.pcap".to_string()),
+    }
+}
+
+/// Nanoseconds of a decimal number of seconds.
+fn seconds(text: &str) -> Result<u64, String> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let are_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    let refusal = || format!("`{text}` is no number of seconds; write for example 2 or 0.5");
+    if whole.is_empty() || !are_digits(whole) || !are_digits(fraction) || fraction.len() > 9 {
+        return Err(refusal());
+    }
+    let nanoseconds: u64 = format!("{fraction:0<9}").parse().map_err(|_| refusal())?;
+    let whole: u64 = whole.parse().map_err(|_| refusal())?;
+    whole.checked_mul(1_000_000_000).and_then(|whole| whole.checked_add(nanoseconds)).ok_or_else(refusal)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::{Cli, seconds};
+
+    #[test]
+    fn argument_table_has_no_conflicts() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn seconds_are_exact_to_the_nanosecond() {
+        assert_eq!(seconds("2"), Ok(2_000_000_000));
+        assert_eq!(seconds("0.5"), Ok(500_000_000));
+        assert_eq!(seconds("0.000000001"), Ok(1));
+        for bad in ["", "-1", ".5", "1e3", "0.0000000001", "99999999999999", "two"] {
+            assert!(seconds(bad).is_err(), "{bad}");
+        }
+    }
+}

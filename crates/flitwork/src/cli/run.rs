@@ -1,0 +1,269 @@
+//! `flitwork run`: an application on captures.
+//!
+//! Opens everything before anything runs, so that a misspelt path costs no time; then runs; then gives the files their names.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use ir::{BoundaryDirection, Design, MessageKind};
+use packet::capture::Format;
+use runtime::{Bounds, Options, PacketSource, RunError, TraceSink};
+use serde::Serialize;
+
+use super::args::{Engine, RunArgs};
+use super::check::{CheckReport, show_diagnostics};
+use super::dump::no_graph;
+use super::exit::{Exit, Failure};
+use super::progress::Progress;
+use super::terminal::{error_style, output_style, say, say_aside, say_json, warning};
+use super::{interrupt, ports, report, terminal};
+use crate::FileError;
+use crate::app::App;
+use crate::compile::{Compiled, compile};
+use crate::loader::FileLoader;
+use crate::run::input::{CaptureInput, OpenError};
+use crate::run::output::{CaptureOutput, MessageOutput, OutputKind, PortOutput};
+use crate::run::{RunEnd, RunFailure, RunOutcome, RunPlan, SignalCall, Throughput, run as run_design};
+
+/// Runs an application and reports on it.
+pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
+    let writes_stdout = args.outputs.iter().any(|output| output.file == Path::new("-"));
+    if writes_stdout && args.json {
+        return Err(Failure::usage("--json and --out PORT=- both want standard output; name a file for one of them"));
+    }
+    let outcome = compile_and_run(args);
+    if let (Err(failure), true) = (&outcome, args.json) {
+        // One object in any case; the message goes to standard error as well.
+        say_json(&FailureReport { errors: [ErrorEntry { kind: "failure", message: failure.message.clone() }] })?;
+    }
+    outcome
+}
+
+#[derive(Serialize)]
+struct FailureReport {
+    errors: [ErrorEntry; 1],
+}
+
+fn compile_and_run(args: &RunArgs) -> Result<Exit, Failure> {
+    let app = App::find(&args.app)?;
+    let compiled = compile(&app.source_name(), &FileLoader::new(&args.library.dirs));
+    if let Err(exit) = show_diagnostics(&compiled) {
+        if args.json {
+            say_json(&CheckReport::of(&compiled))?;
+        }
+        return Ok(exit);
+    }
+    let Some(design) = compiled.design.clone() else {
+        return Err(Failure { message: no_graph(&app), exit: Exit::Source });
+    };
+    let design = opt::pipeline::run(design);
+    let control_path = args.control.clone().or_else(|| app.control());
+    let control = control_path.as_deref().map(read_control).transpose()?;
+    let input_files = ports::inputs(&design, &app, &args.inputs)?;
+    let stop = interrupt::flag()?;
+    let sources = open_inputs(&input_files, &stop)?;
+    let formats = sources.iter().map(|(_, source)| source.format());
+    let mut outputs = open_outputs(&design, args, formats.reduce(Format::join))?;
+
+    let mut plan = RunPlan { options: options(args), control, stop: Some(&stop), ..RunPlan::default() };
+    plan.sources = sources.into_iter().map(|(port, source)| (port, Box::new(source) as Box<dyn PacketSource>)).collect();
+    for (port, output) in &mut outputs {
+        match output {
+            PortOutput::Packets(output) => plan.sinks.push((port.clone(), Box::new(output))),
+            PortOutput::Messages(output) => plan.message_sinks.push((port.clone(), Box::new(output))),
+        }
+    }
+    plan.trace = Some(Box::new(TraceToStderr));
+    let progress = Progress::start(input_files.iter().map(|(_, file)| file.as_path()));
+    let mut on_progress = |state| progress.show(state);
+    plan.progress = Some(&mut on_progress);
+    let outcome = run_design(&design, plan);
+    progress.end();
+    let outcome = outcome.map_err(|failure| refusal(&failure, control_path.as_deref()))?;
+
+    let is_writable = !matches!(outcome.end, RunEnd::Stopped(RunError::Sink { .. }));
+    for (_, output) in outputs.into_iter().filter(|_| is_writable) {
+        output.finish().map_err(|error| Failure::file(error.to_string()))?;
+    }
+    tell(args, &design, &compiled, &outcome, input_files)
+}
+
+/// Shows the report and every error; decides the exit code.
+fn tell(
+    args: &RunArgs,
+    design: &Design,
+    compiled: &Compiled,
+    outcome: &RunOutcome,
+    input_files: Vec<(String, PathBuf)>,
+) -> Result<Exit, Failure> {
+    let (errors, exit) = errors(compiled, outcome);
+    if args.json {
+        say_json(&RunReport {
+            application: &design.name,
+            engine: args.engine.name(),
+            report: &outcome.report,
+            signals: &outcome.signals,
+            throughput: outcome.throughput,
+            interrupted: matches!(outcome.end, RunEnd::Interrupted),
+            errors: &errors,
+        })?;
+    } else {
+        let outputs = args.outputs.iter().map(|output| (output.port.clone(), output.file.clone()));
+        let files: Vec<(String, PathBuf)> = input_files.into_iter().chain(outputs).collect();
+        match files.iter().any(|(_, file)| file == Path::new("-") && args.outputs.iter().any(|out| out.file == *file)) {
+            true => say_aside(&report::text(outcome, &files, error_style())),
+            false => say(&report::text(outcome, &files, output_style()))?,
+        }
+    }
+    for error in &errors {
+        terminal::error(&error.message);
+    }
+    if matches!(outcome.end, RunEnd::Interrupted) {
+        warning("interrupted; the outputs hold what had left by then");
+    }
+    Ok(exit)
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct RunReport<'r> {
+    application: &'r str,
+    engine: &'r str,
+    #[serde(flatten)]
+    report: &'r runtime::Report,
+    signals: &'r [SignalCall],
+    throughput: Throughput,
+    interrupted: bool,
+    errors: &'r [ErrorEntry],
+}
+
+#[derive(Serialize)]
+struct ErrorEntry {
+    /// `input`, `stopped`, `output` or `failure`.
+    kind: &'static str,
+    message: String,
+}
+
+/// Everything that went wrong in a run, and the exit code for the worst of it.
+fn errors(compiled: &Compiled, outcome: &RunOutcome) -> (Vec<ErrorEntry>, Exit) {
+    let mut exit = Exit::Success;
+    let mut entries = Vec::new();
+    for failure in &outcome.source_failures {
+        let message = format!("{}; what was read before has run", failure.source);
+        entries.push(ErrorEntry { kind: "input", message });
+        exit = Exit::File;
+    }
+    match &outcome.end {
+        RunEnd::Finished => {}
+        RunEnd::Interrupted => exit = Exit::Interrupted,
+        RunEnd::Stopped(error) => {
+            let place = error.span().map(|span| format!("{}: ", compiled.sources.place(span)));
+            let message = format!("{}{error}", place.unwrap_or_default());
+            let (kind, code) = match error {
+                RunError::Sink { .. } => ("output", Exit::File),
+                RunError::Trap { .. } | RunError::Livelock { .. } => ("stopped", Exit::Stopped),
+                RunError::TooManyPorts { .. } => ("failure", Exit::Source),
+                RunError::NoSuchBoundary { .. } => ("failure", Exit::Usage),
+            };
+            entries.push(ErrorEntry { kind, message });
+            exit = code;
+        }
+    }
+    (entries, exit)
+}
+
+/// A run that could not begin.
+fn refusal(failure: &RunFailure, control: Option<&Path>) -> Failure {
+    match failure {
+        RunFailure::Control(errors) => {
+            let file = control.map_or(String::new(), |path| path.display().to_string());
+            let mut lines: Vec<String> = errors.iter().map(|error| format!("{file}:{error}")).collect();
+            lines.push(format!("nothing of {file} was applied, and nothing has run"));
+            Failure { message: lines.join("\n"), exit: Exit::Source }
+        }
+        RunFailure::Plan(error @ RunError::NoSuchBoundary { .. }) => Failure::usage(error.to_string()),
+        RunFailure::Plan(error @ (RunError::Trap { .. } | RunError::Livelock { .. })) => {
+            Failure { message: error.to_string(), exit: Exit::Stopped }
+        }
+        RunFailure::Plan(RunError::Sink { .. } | RunError::TooManyPorts { .. }) | RunFailure::Unverified(_) => {
+            Failure { message: failure.to_string(), exit: Exit::Source }
+        }
+    }
+}
+
+fn options(args: &RunArgs) -> Options {
+    let defaults = Options::default();
+    Options {
+        engine: match args.engine {
+            Engine::Interp => runtime::Engine::Interp,
+        },
+        bounds: if args.strict { Bounds::Strict } else { Bounds::Lenient },
+        linger_ns: args.linger.unwrap_or(defaults.linger_ns),
+        duration_ns: args.duration.or(defaults.duration_ns),
+        ..defaults
+    }
+}
+
+fn read_control(path: &Path) -> Result<String, Failure> {
+    let bytes = std::fs::read(path).map_err(|source| FileError::reading(path, source))?;
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let message = format!("{} is not UTF-8 text (byte {at}); a control file has one signal call a line", path.display());
+        Failure { message, exit: Exit::Source }
+    })
+}
+
+fn open_inputs(files: &[(String, PathBuf)], stop: &Arc<AtomicBool>) -> Result<Vec<(String, CaptureInput)>, Failure> {
+    let open = |(port, file): &(String, PathBuf)| match CaptureInput::open(file, Arc::clone(stop)) {
+        Ok(input) => Ok((port.clone(), input)),
+        Err(OpenError::File(error)) => Err(error.into()),
+        Err(OpenError::Capture(error)) => Err(Failure::file(error.to_string())),
+    };
+    files.iter().map(open).collect()
+}
+
+/// Opens the files of `--out`, each of the kind that its port needs.
+fn open_outputs(design: &Design, args: &RunArgs, input: Option<Format>) -> Result<Vec<(String, PortOutput)>, Failure> {
+    let mut outputs = Vec::new();
+    for output in ports::distinct("--out", &args.outputs)? {
+        let boundary = ports::boundary(design, &output.port, BoundaryDirection::Out)?;
+        let message = &design.message_types[boundary.message.index()];
+        let kind = OutputKind::of(&output.file);
+        let path = &output.file;
+        let shown = path.display();
+        let opened = match (message.kind, kind) {
+            (MessageKind::Struct, OutputKind::JsonLines) => PortOutput::Messages(MessageOutput::create(path)?),
+            // A device or standard output has no extension to go by.
+            (MessageKind::Struct, OutputKind::Pcap) if path.extension().is_none() => {
+                PortOutput::Messages(MessageOutput::create(path)?)
+            }
+            (MessageKind::Struct, OutputKind::Pcap | OutputKind::Pcapng) => {
+                let (port, name) = (&output.port, &message.name);
+                let better = path.with_extension("jsonl");
+                let message = format!("{port} carries {name} messages, not packets: write {} instead of {shown}", better.display());
+                return Err(Failure::usage(message));
+            }
+            (MessageKind::Flit | MessageKind::Packet, OutputKind::JsonLines) => {
+                let better = path.with_extension("pcap");
+                let message = format!("{} carries packets: write {} instead of {shown}", output.port, better.display());
+                return Err(Failure::usage(message));
+            }
+            (MessageKind::Flit | MessageKind::Packet, OutputKind::Pcap | OutputKind::Pcapng) => {
+                PortOutput::Packets(CaptureOutput::create(path, kind, input)?)
+            }
+        };
+        outputs.push((output.port.clone(), opened));
+    }
+    Ok(outputs)
+}
+
+/// `trace` lines as they come.
+struct TraceToStderr;
+
+impl TraceSink for TraceToStderr {
+    fn trace(&mut self, time_ns: u64, element: &str, text: &str) {
+        let (seconds, nanoseconds) = (time_ns / 1_000_000_000, time_ns % 1_000_000_000);
+        say_aside(&format!("trace {seconds}.{nanoseconds:09} {element}: {text}\n"));
+    }
+}

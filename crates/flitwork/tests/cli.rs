@@ -1,0 +1,12 @@
+//! The program as its users meet it: arguments in; exit code, streams and files out.
+//!
+//! Every test works in a fresh folder of its own.
+
+#[path = "cli/program.rs"]
+mod program;
+#[path = "cli/commands.rs"]
+mod commands;
+#[path = "cli/runs.rs"]
+mod runs;
+#[path = "cli/outputs.rs"]
+mod outputs;
