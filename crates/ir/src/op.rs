@@ -6,7 +6,7 @@
 use crate::{MessageTypeId, Value, VarId, Width};
 
 /// The compile-time part of an op.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Attr {
     /// Nothing.
     None,

@@ -1,1 +1,11 @@
 //! Passes over the intermediate representation.
+//!
+//! One pass a file, each a function from a body to a body; [`pipeline`] holds their order. Every pass copies the body with a
+//! [`rebuild::Rebuild`] and leaves out or replaces what it can, so arenas stay dense and in canonical order.
+
+pub mod cse;
+pub mod dce;
+pub mod fold;
+pub mod pipeline;
+mod rebuild;
+pub mod registers;

@@ -1,0 +1,250 @@
+//! Folding: constants, algebraic identities, conditions that are known.
+//!
+//! Computes pure ops of constants, applies the identities of `rules.rs` and `bits.rs`, replaces an `if` whose condition is known
+//! by the side that runs, takes the condition of an `if` as known inside it, turns an `if` that only chooses between values
+//! into `select`, and runs a `loop` that never repeats in place. A carried value that no round changes becomes its initial one.
+//! Expects: a verified body. Ensures: same effects in the same order, same results; what is left unused is for `dce`.
+//! Linear in ops. Test: `tests/opt/fold/`.
+
+mod bits;
+mod compare;
+mod rules;
+
+use std::collections::HashMap;
+
+use ir::{Attr, Body, Op, Opcode, RegionId, Span, Value, ValueId, Width};
+
+use crate::rebuild::Rebuild;
+
+/// Folds a body.
+pub fn run(body: &Body) -> Body {
+    let rebuild = Rebuild::new(body);
+    let root = rebuild.to.root;
+    let mut folder = Folder { rebuild, facts: HashMap::new(), zeros: zeros(body), region: root, span: None };
+    let yields = folder.inline(body.root);
+    folder.rebuild.set_yields(root, yields);
+    // Sides of an `if` that became `select` are written but not held by any op.
+    folder.rebuild.to.compacted()
+}
+
+/// By old value: whether it is the constant 0 as it stands.
+fn zeros(body: &Body) -> Vec<bool> {
+    let mut zeros = vec![false; body.values.len()];
+    for op in body.ops.iter().filter(|op| op.attr == Attr::Const(Value::ZERO)) {
+        zeros[op.results[0].index()] = true;
+    }
+    zeros
+}
+
+struct Folder<'a> {
+    rebuild: Rebuild<'a>,
+    /// New values of one bit that are known in the region being written, because its `if` tested them.
+    facts: HashMap<ValueId, bool>,
+    zeros: Vec<bool>,
+    /// Where ops are added.
+    region: RegionId,
+    /// Span of the op being rewritten.
+    span: Option<Span>,
+}
+
+impl Folder<'_> {
+    /// Folds the ops of an old region into the current one; gives what it yields.
+    fn inline(&mut self, id: RegionId) -> Vec<ValueId> {
+        let from = self.rebuild.from;
+        for &op in &from.region(id).ops {
+            self.op(from.op(op));
+        }
+        self.operands(&from.region(id).yields)
+    }
+
+    /// New names of old values; those that are known here as constants.
+    fn operands(&mut self, old: &[ValueId]) -> Vec<ValueId> {
+        let mut values = self.rebuild.renamed_all(old);
+        if !self.facts.is_empty() {
+            for value in &mut values {
+                if let Some(&known) = self.facts.get(value) {
+                    *value = self.bool_constant(known);
+                }
+            }
+        }
+        values
+    }
+
+    fn op(&mut self, op: &Op) {
+        self.span = op.span;
+        match op.code {
+            Opcode::If => self.fold_if(op),
+            Opcode::Loop => self.fold_loop(op),
+            _ => {
+                let operands = self.operands(&op.operands);
+                let widths: Vec<Width> = op.results.iter().map(|&result| self.rebuild.from.width(result)).collect();
+                let results = if op.code.is_pure() {
+                    vec![self.pure(op.code, op.attr.clone(), &operands, widths[0])]
+                } else {
+                    let attr = op.attr.clone();
+                    let copied = Op { code: op.code, attr, operands, results: vec![], regions: vec![], span: op.span };
+                    self.rebuild.push(self.region, copied, &widths)
+                };
+                self.rebuild.bind(&op.results, &results);
+            }
+        }
+    }
+
+    fn fold_if(&mut self, op: &Op) {
+        let mut condition = self.operands(&op.operands)[0];
+        let (mut yes, mut no) = (op.regions[0], op.regions[1]);
+        if let Some(known) = self.rebuild.constant(condition) {
+            let chosen = if known.is_zero() { no } else { yes };
+            let results = self.inline(chosen);
+            self.rebuild.bind(&op.results, &results);
+            return;
+        }
+        if let Some(&[inner]) = self.operands_of(condition, Opcode::Not) {
+            condition = inner;
+            std::mem::swap(&mut yes, &mut no);
+        }
+        let yes = self.side(yes, condition, true);
+        let no = self.side(no, condition, false);
+        self.span = op.span;
+        let n_results = op.results.len();
+        if n_results > 0 && self.only_constants(yes) && self.only_constants(no) {
+            let results = (0..n_results).map(|i| self.choose(condition, yes, no, i)).collect::<Vec<ValueId>>();
+            self.rebuild.bind(&op.results, &results);
+            return;
+        }
+        let replaced: Vec<Option<ValueId>> = (0..n_results).map(|i| self.known_choice(condition, yes, no, i)).collect();
+        let widths: Vec<Width> = op.results.iter().map(|&result| self.rebuild.from.width(result)).collect();
+        let code = Opcode::If;
+        let folded = Op {
+            code,
+            attr: Attr::None,
+            operands: vec![condition],
+            results: vec![],
+            regions: vec![yes, no],
+            span: op.span,
+        };
+        let results = self.rebuild.push(self.region, folded, &widths);
+        let results: Vec<ValueId> =
+            replaced.iter().zip(results).map(|(known, result)| known.unwrap_or(result)).collect();
+        self.rebuild.bind(&op.results, &results);
+    }
+
+    /// Folds a side of an `if` into a fresh region, in which the condition is known.
+    fn side(&mut self, from: RegionId, condition: ValueId, known: bool) -> RegionId {
+        let outer_facts = self.facts.clone();
+        self.learn(condition, known);
+        let region = self.rebuild.add_region(&[]);
+        let outer = std::mem::replace(&mut self.region, region);
+        let yields = self.inline(from);
+        self.rebuild.set_yields(region, yields);
+        self.region = outer;
+        self.facts = outer_facts;
+        region
+    }
+
+    /// Takes a value of one bit as known, and what follows from it.
+    fn learn(&mut self, value: ValueId, known: bool) {
+        if self.facts.insert(value, known).is_some() {
+            return;
+        }
+        let Some(op) = self.rebuild.definition(value) else { return };
+        let operands = op.operands.clone();
+        match (op.code, known) {
+            (Opcode::Not, _) => self.learn(operands[0], !known),
+            (Opcode::And, true) | (Opcode::Or, false) => operands.iter().for_each(|&part| self.learn(part, known)),
+            _ => {}
+        }
+    }
+
+    /// Whether a new region computes nothing.
+    fn only_constants(&self, region: RegionId) -> bool {
+        let body = &self.rebuild.to;
+        body.region(region).ops.iter().all(|&op| body.op(op).code == Opcode::Const)
+    }
+
+    /// The yield `i` of an `if` whose sides compute nothing, outside of it.
+    fn choose(&mut self, condition: ValueId, yes: RegionId, no: RegionId, i: usize) -> ValueId {
+        let mut outside = |region: RegionId| {
+            let value = self.rebuild.to.region(region).yields[i];
+            match self.rebuild.constant(value) {
+                Some(known) => self.constant(known.clone(), self.rebuild.width(value)),
+                None => value,
+            }
+        };
+        let (yes, no) = (outside(yes), outside(no));
+        let width = self.rebuild.width(yes);
+        self.pure(Opcode::Select, Attr::None, &[condition, yes, no], width)
+    }
+
+    /// The result `i` of an `if`, where it needs no side to run: both yield the same, or the condition as a bit.
+    fn known_choice(&mut self, condition: ValueId, yes: RegionId, no: RegionId, i: usize) -> Option<ValueId> {
+        let yes = self.rebuild.to.region(yes).yields[i];
+        let no = self.rebuild.to.region(no).yields[i];
+        if yes == no {
+            return Some(yes);
+        }
+        let width = self.rebuild.width(yes);
+        let (yes, no) = (self.rebuild.constant(yes)?.clone(), self.rebuild.constant(no)?.clone());
+        if yes == no {
+            return Some(self.constant(yes, width));
+        }
+        // Any two constants would do; a bit of the condition is the only choice that costs no more than the `if` itself.
+        (width == Width::BOOL).then(|| if no.is_zero() { condition } else { self.not(condition) })
+    }
+
+    fn fold_loop(&mut self, op: &Op) {
+        let from = self.rebuild.from;
+        let region = from.region(op.regions[0]);
+        let initial = self.operands(&op.operands);
+        if self.zeros[region.yields[0].index()] {
+            self.rebuild.bind(&region.params, &initial);
+            let yields = self.inline(op.regions[0]);
+            self.rebuild.bind(&op.results, &yields[1..]);
+            return;
+        }
+        // A carried value that each round passes on as it came is its initial value throughout.
+        let is_carried: Vec<bool> =
+            region.params.iter().zip(&region.yields[1..]).map(|(param, next)| param != next).collect();
+        let keep = |values: &[ValueId]| -> Vec<ValueId> {
+            values.iter().zip(&is_carried).filter(|&(_, &carried)| carried).map(|(&value, _)| value).collect()
+        };
+        let widths: Vec<Width> = keep(&region.params).iter().map(|&param| from.width(param)).collect();
+        let inside = self.rebuild.add_region(&widths);
+        let params = self.rebuild.to.region(inside).params.clone();
+        self.rebuild.bind(&region.params, &initial);
+        self.rebuild.bind(&keep(&region.params), &params);
+        let outer = std::mem::replace(&mut self.region, inside);
+        let yields = self.inline(op.regions[0]);
+        let carried: Vec<ValueId> = [&yields[..1], &keep(&yields[1..])].concat();
+        self.rebuild.set_yields(inside, carried);
+        self.region = outer;
+        let operands = keep(&initial);
+        let folded =
+            Op { code: op.code, attr: Attr::None, operands, results: vec![], regions: vec![inside], span: op.span };
+        let results = self.rebuild.push(self.region, folded, &widths);
+        self.rebuild.bind(&op.results, &initial);
+        self.rebuild.bind(&keep(&op.results), &results);
+    }
+
+    // ---- adding ops
+
+    fn constant(&mut self, value: Value, width: Width) -> ValueId {
+        let attr = Attr::Const(value);
+        let op = Op { code: Opcode::Const, attr, operands: vec![], results: vec![], regions: vec![], span: self.span };
+        self.rebuild.push(self.region, op, &[width])[0]
+    }
+
+    fn bool_constant(&mut self, value: bool) -> ValueId {
+        self.constant(value.into(), Width::BOOL)
+    }
+
+    fn not(&mut self, value: ValueId) -> ValueId {
+        self.pure(Opcode::Not, Attr::None, &[value], self.rebuild.width(value))
+    }
+
+    /// Operands of the op that gives a new value, if it has this code.
+    fn operands_of(&self, value: ValueId, code: Opcode) -> Option<&[ValueId]> {
+        let op = self.rebuild.definition(value)?;
+        (op.code == code).then_some(&op.operands[..])
+    }
+}
