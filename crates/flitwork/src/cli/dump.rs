@@ -1,11 +1,11 @@
 //! `flitwork dump`: what the compiler makes of an application, stage by stage.
 
-use diag::FileId;
+use diag::{FileId, Severity, SourceMap};
 
 use super::args::{DumpArgs, Stage};
 use super::check::show_diagnostics;
 use super::exit::{Exit, Failure};
-use super::terminal::say;
+use super::terminal::{error_style, say, say_aside};
 use crate::FileError;
 use crate::app::App;
 use crate::compile::compile;
@@ -20,8 +20,13 @@ pub fn run(args: &DumpArgs) -> Result<Exit, Failure> {
     if args.stage == Stage::Ast {
         let text = read_source(&app.source).map_err(|source| FileError::reading(&app.source, source))?;
         let parsed = syntax::parse(FileId(0), &text);
-        say(&format!("{:#?}\n", parsed.file))?;
-        let has_errors = !parsed.diagnostics.is_empty();
+        say(&syntax::dump(&parsed.file))?;
+        let mut sources = SourceMap::default();
+        sources.add(app.source_name(), text);
+        for diagnostic in &parsed.diagnostics {
+            say_aside(&diag::render(diagnostic, &sources, error_style()));
+        }
+        let has_errors = parsed.diagnostics.iter().any(|diagnostic| diagnostic.severity() == Severity::Error);
         return Ok(if has_errors { Exit::Source } else { Exit::Success });
     }
     let compiled = compile(&app.source_name(), &FileLoader::new(&args.library.dirs));

@@ -45,6 +45,8 @@ impl Rect {
 pub struct Placement {
     /// By item.
     pub rects: Vec<Rect>,
+    /// Left and right edge of each column.
+    pub columns: Vec<(f64, f64)>,
     /// Width of the drawing.
     pub width: f64,
     /// Height of the drawing.
@@ -54,7 +56,7 @@ pub struct Placement {
 /// Finds coordinates for all items.
 pub fn place(picture: &Picture, layers: &Layers) -> Placement {
     let mut rects: Vec<Rect> = layers.items.iter().map(|item| size(picture, *item)).collect();
-    place_columns(picture, layers, &mut rects);
+    let columns = place_columns(picture, layers, &mut rects);
     for column in &layers.order {
         let mut y = 0.0;
         for (at, &item) in column.iter().enumerate() {
@@ -78,7 +80,7 @@ pub fn place(picture: &Picture, layers: &Layers) -> Placement {
     }
     let width = rects.iter().map(Rect::right).fold(0.0, f64::max) + MARGIN;
     let bottom = rects.iter().map(|rect| rect.y + rect.height).fold(0.0, f64::max);
-    Placement { rects, width, height: bottom + MARGIN }
+    Placement { rects, columns, width, height: bottom + MARGIN }
 }
 
 fn size(picture: &Picture, item: Item) -> Rect {
@@ -106,8 +108,9 @@ fn node_size(node: &Node) -> (f64, f64) {
     }
 }
 
-/// Left edges: a column is as wide as its widest box, which stands in its middle.
-fn place_columns(picture: &Picture, layers: &Layers, rects: &mut [Rect]) {
+/// Left edges: a column is as wide as its widest box, and boxes stand in its middle. Gives the columns' edges.
+fn place_columns(picture: &Picture, layers: &Layers, rects: &mut [Rect]) -> Vec<(f64, f64)> {
+    let mut columns = Vec::with_capacity(layers.order.len());
     let mut x = MARGIN;
     let turns_at = |column: usize, of_from: bool| {
         let ends = picture.edges.iter().zip(&layers.backward).filter(|(_, back)| **back);
@@ -127,8 +130,10 @@ fn place_columns(picture: &Picture, layers: &Layers, rects: &mut [Rect]) {
         let label_chars = labels.map(|edge| edge.label.chars().count()).max().unwrap_or(0);
         let label_width = label_chars as f64 * CHAR_WIDTH + 28.0;
         let crowd = 5.0 * leaving.len() as f64;
+        columns.push((x, x + width));
         x += width + GAP_X.max(label_width) + crowd.min(120.0) + 12.0 * turns_at(column, true) as f64;
     }
+    columns
 }
 
 /// Space that must stay between two items, the second below the first.

@@ -63,13 +63,17 @@ struct Path {
     x_max: f64,
 }
 
-/// The line from the sending port through the waypoints to the receiving port: curves between columns, straight inside them.
+/// The line from the sending port through the waypoints to the receiving port.
+///
+/// It is straight inside columns and curved between them only, so that it never runs behind a box of its own column.
 fn path(picture: &Picture, layers: &Layers, placement: &Placement, edge_idx: usize) -> Path {
     let edge = &picture.edges[edge_idx];
     let (from, to) = (placement.rects[edge.from], placement.rects[edge.to]);
     let start_y = from.y + from.height * port_at(edge.from_port, picture.nodes[edge.from].n_outputs);
     let end_y = to.y + to.height * port_at(edge.to_port, picture.nodes[edge.to].n_inputs);
+    let (from_column, to_column) = (layers.column[edge.from], layers.column[edge.to]);
     let mut line = Line::at(from.right(), start_y);
+    line.straight(placement.columns[from_column].1);
     let waypoints: Vec<Rect> = layers.waypoints[edge_idx].iter().map(|&item| placement.rects[item]).collect();
     if layers.backward[edge_idx] {
         let (first, last) = (waypoints[0], waypoints[waypoints.len() - 1]);
@@ -79,7 +83,7 @@ fn path(picture: &Picture, layers: &Layers, placement: &Placement, edge_idx: usi
             line.curve(rect.right(), rect.y);
             line.straight(rect.x);
         }
-        line.turn(to.x.min(last.x), end_y, -1.0);
+        line.turn(last.x, end_y, -1.0);
         line.straight(to.x);
         line.label = ((first.x + last.right()) / 2.0, (first.y + last.y) / 2.0 - 4.0);
     } else {
@@ -87,7 +91,8 @@ fn path(picture: &Picture, layers: &Layers, placement: &Placement, edge_idx: usi
             line.curve(rect.x, rect.y);
             line.straight(rect.right());
         }
-        line.curve(to.x, end_y);
+        line.curve(placement.columns[to_column].0, end_y);
+        line.straight(to.x);
     }
     Path { data: line.data, label: line.label, y_max: line.y_max, x_max: line.x_max }
 }
