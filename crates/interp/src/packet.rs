@@ -3,6 +3,9 @@
 /// Free bytes in front of a packet that enters, so that pushed headers need no move.
 const HEADROOM_BYTES: usize = 128;
 
+/// `LINKTYPE_ETHERNET` of pcap.
+const LINK_ETHERNET: u32 = 1;
+
 /// A frame, and its sideband: see `ir::side` for the fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Packet {
@@ -79,7 +82,7 @@ impl Packet {
         self.buffer.clear();
         self.buffer.resize(HEADROOM_BYTES, 0);
         self.start = HEADROOM_BYTES;
-        (self.missing, self.excess, self.time_ns, self.in_boundary, self.link_type) = (0, 0, 0, 0, 0);
+        (self.missing, self.excess, self.time_ns, self.in_boundary, self.link_type) = (0, 0, 0, 0, LINK_ETHERNET);
         self.flags = Flags::default();
         self.meta.clear();
     }

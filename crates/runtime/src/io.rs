@@ -67,7 +67,9 @@ impl<R: Read> PacketSource for CaptureSource<R> {
         }
         let record = &self.record;
         packet.set_bytes(&record.data);
-        packet.missing = record.orig_len.saturating_sub(record.data.len() as u32);
+        let captured = record.data.len() as u32;
+        packet.missing = record.orig_len.saturating_sub(captured);
+        packet.excess = captured.saturating_sub(record.orig_len);
         packet.time_ns = record.time_ns;
         packet.link_type = record.link_type.0;
         Ok(true)

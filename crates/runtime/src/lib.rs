@@ -15,15 +15,25 @@
 //! # Ok(()) }
 //! ```
 
-pub mod error;
-pub mod io;
-pub mod report;
-mod control;
 mod runtime;
+mod options;
+pub mod report;
+pub mod io;
+pub mod error;
+mod control;
+mod signal_value;
+mod element;
+mod boundary;
+mod channel;
+mod ring;
+mod convert;
+mod carried;
+mod tally;
 
 pub use control::{ControlError, SignalCall, SignalError};
 pub use error::{RunError, SourceFailure};
 pub use interp::{Bounds, Flags, Packet};
 pub use io::{CaptureSource, IoError, MessageSink, PacketSink, PacketSource, TraceSink};
+pub use options::{Engine, Hooks, Options, Outcome, Progress};
 pub use report::Report;
-pub use runtime::{Engine, Hooks, Options, Outcome, Progress, Runtime};
+pub use runtime::Runtime;
