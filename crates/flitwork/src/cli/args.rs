@@ -11,7 +11,8 @@ Exit codes:
   1    errors in a source file or in a control file
   2    the command line cannot be understood
   3    a file is missing, damaged or cannot be written, or the disk is full
-  4    the run stopped: an assert failed, --strict met an access out of range, or nothing could move
+  4    the run stopped: an assert failed, --strict met an access out of range, or
+       elements kept each other busy without time moving on
   130  interrupted (Ctrl-C); outputs are whole up to that point";
 
 const FIRST_STEPS: &str = "\
@@ -174,33 +175,27 @@ pub enum Stage {
     Ir,
 }
 
-/// `flitwork run`.
-#[derive(Debug, Args)]
-#[command(
-    after_help = "\
-Examples:
-  flitwork run examples/Firewall
-  flitwork run examples/Firewall --in nic_in=traffic.pcap --out tor_out=passed.pcap
-  flitwork run app.clnp --in nic_in=traffic.pcap --control rules --json
-
-A folder is run with what it holds: app.clnp, `control`, `in.pcap` for its first input (nic_in if it has that) and `in.<port>.pcap`
-for others. Without --out nothing is written; the counts are shown all the same.",
-    after_long_help = format!("\
+const RUN_EXAMPLES: &str = "\
 Examples:
   flitwork run examples/Firewall
   flitwork run examples/Firewall --in nic_in=traffic.pcap --out tor_out=passed.pcap
   flitwork run app.clnp --in nic_in=traffic.pcap --control rules --json
   tcpdump -w - -i eth0 | flitwork run app.clnp --in nic_in=- --out nic_out=out.pcapng
 
-A folder is run with what it holds: app.clnp, `control`, `in.pcap` for its first input (nic_in if it has that) and `in.<port>.pcap`
-for others. Without --out nothing is written; the counts are shown all the same.
+A folder is run with what it holds: app.clnp, `control`, `in.pcap` for its first
+input (nic_in if it has that) and `in.<port>.pcap` for others. Without --out
+nothing is written; the counts are shown all the same.";
 
-Control file: one call a line, `# comments` allowed. `@TIME` before a call makes it at that packet time.
-  fw.add src=10.0.0.0 dst=192.0.2.1 action=1
-  @1700000000.5 fw.clear
+const CONTROL_FILES: &str = "\
+Control file: one call a line, `#` begins a comment. `@TIME` in front makes the
+call at that packet time (seconds, as in the capture) instead of at the start.
+  count.reset
+  @1700000000.5 count.stats
+`flitwork elements NAME` shows the signals of an element.";
 
-{EXIT_CODES}")
-)]
+/// `flitwork run`.
+#[derive(Debug, Args)]
+#[command(after_help = RUN_EXAMPLES, after_long_help = format!("{RUN_EXAMPLES}\n\n{CONTROL_FILES}\n\n{EXIT_CODES}"))]
 pub struct RunArgs {
     /// An application: a folder with app.clnp, or a .clnp file
     pub app: PathBuf,
@@ -225,10 +220,10 @@ pub struct RunArgs {
     /// Stop at the first array access out of range, and say where it is
     #[arg(long)]
     pub strict: bool,
-    /// Let timers go on for this many seconds of packet time after the last packet
+    /// Let timers go on for this many seconds of packet time after the last packet [default: 60]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub linger: Option<u64>,
-    /// Stop after this many seconds of packet time
+    /// Let elements without inputs, such as packet generators, run for this many seconds of packet time
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub duration: Option<u64>,
 }

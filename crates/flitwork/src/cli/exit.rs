@@ -15,7 +15,7 @@ pub enum Exit {
     Usage,
     /// 3: a file is missing, damaged or unwritable, or the disk is full.
     File,
-    /// 4: the run stopped: an `assert` failed, `--strict` found an access out of range, or nothing could move.
+    /// 4: the run stopped: an `assert` failed, `--strict` found an access out of range, or elements fired without time moving on.
     Stopped,
     /// 130: interrupted.
     Interrupted,

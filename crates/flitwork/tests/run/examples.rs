@@ -1,7 +1,8 @@
 //! One example: runs as its README says, and must write what its `expected` folder holds.
 //!
 //! `expected/<port>.pcap` and `.pcapng` are compared packet by packet (time, link type, lengths, bytes), `expected/<port>.jsonl`
-//! line by line as JSON values, and of `expected/report.json` every value that it holds with the run's report.
+//! line by line as JSON values, and of `expected/report.json` every value that it holds with the run's report. Where the report has an
+//! array of objects with names, the expected file may have an object by name: `"elements": {"fw": {"drops": {"rule": 3}}}`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -96,6 +97,19 @@ fn compare_json(expected: &Value, actual: &Value, place: &str) -> Result<(), Str
             let mut pairs = expected.iter().zip(actual).enumerate();
             pairs.try_for_each(|(at, (expected, actual))| compare_json(expected, actual, &format!("{place}[{at}]")))
         }
+        // Drops by reason must be all there are.
+        (Value::Object(expected), Value::Array(actual)) if place.ends_with(".drops") => {
+            let reasons = actual.iter().filter_map(|drop| Some((drop["reason"].as_str()?.to_string(), drop["packets"].clone())));
+            let actual = reasons.collect::<serde_json::Map<String, Value>>();
+            match *expected == actual {
+                true => Ok(()),
+                false => Err(format!("{place}\n  expected {expected:?}\n  actual   {actual:?}")),
+            }
+        }
+        (Value::Object(expected), Value::Array(actual)) => expected.iter().try_for_each(|(name, value)| {
+            let named = actual.iter().find(|entry| entry["name"] == name.as_str());
+            compare_json(value, named.unwrap_or(&Value::Null), &format!("{place}.{name}"))
+        }),
         (expected, actual) if expected == actual => Ok(()),
         (expected, actual) => Err(format!("{place}\n  expected {expected}\n  actual   {actual}")),
     }
