@@ -4,8 +4,27 @@ use ir::{Attr, Opcode, Value, ValueId, Width, eval};
 
 use crate::fold::Folder;
 
+/// A comparison and what it compares.
+pub(super) type Comparison = (Opcode, ValueId, ValueId);
+
+/// The comparison that holds where this one does not; None if it is no comparison.
+pub(super) fn inverse((code, a, b): Comparison) -> Option<Comparison> {
+    match code {
+        Opcode::Eq => Some((Opcode::Ne, a, b)),
+        Opcode::Ne => Some((Opcode::Eq, a, b)),
+        Opcode::ULt => Some((Opcode::ULe, b, a)),
+        Opcode::ULe => Some((Opcode::ULt, b, a)),
+        Opcode::SLt => Some((Opcode::SLe, b, a)),
+        Opcode::SLe => Some((Opcode::SLt, b, a)),
+        _ => None,
+    }
+}
+
 impl Folder<'_> {
     pub(super) fn compare(&mut self, code: Opcode, a: ValueId, b: ValueId) -> Option<ValueId> {
+        if let Some(&known) = self.facts.comparisons.get(&(code, a, b)) {
+            return Some(self.bool_constant(known));
+        }
         if a == b {
             let holds = matches!(code, Opcode::Eq | Opcode::ULe | Opcode::SLe);
             return Some(self.bool_constant(holds));

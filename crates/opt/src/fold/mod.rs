@@ -14,13 +14,14 @@ use std::collections::HashMap;
 
 use ir::{Attr, Body, Op, Opcode, RegionId, Span, Value, ValueId, Width};
 
+use crate::fold::compare::{Comparison, inverse};
 use crate::rebuild::Rebuild;
 
 /// Folds a body.
 pub fn run(body: &Body) -> Body {
     let rebuild = Rebuild::new(body);
     let root = rebuild.to.root;
-    let mut folder = Folder { rebuild, facts: HashMap::new(), zeros: zeros(body), region: root, span: None };
+    let mut folder = Folder { rebuild, facts: Facts::default(), zeros: zeros(body), region: root, span: None };
     let yields = folder.inline(body.root);
     folder.rebuild.set_yields(root, yields);
     // Sides of an `if` that became `select` are written but not held by any op.
@@ -38,13 +39,21 @@ fn zeros(body: &Body) -> Vec<bool> {
 
 struct Folder<'a> {
     rebuild: Rebuild<'a>,
-    /// New values of one bit that are known in the region being written, because its `if` tested them.
-    facts: HashMap<ValueId, bool>,
+    facts: Facts,
     zeros: Vec<bool>,
     /// Where ops are added.
     region: RegionId,
     /// Span of the op being rewritten.
     span: Option<Span>,
+}
+
+/// What is known in the region being written, because the `if`s around it tested it.
+#[derive(Clone, Default)]
+struct Facts {
+    /// New values of one bit.
+    bits: HashMap<ValueId, bool>,
+    /// Comparisons of new values, each with its inverse.
+    comparisons: HashMap<Comparison, bool>,
 }
 
 impl Folder<'_> {
@@ -60,14 +69,54 @@ impl Folder<'_> {
     /// New names of old values; those that are known here as constants.
     fn operands(&mut self, old: &[ValueId]) -> Vec<ValueId> {
         let mut values = self.rebuild.renamed_all(old);
-        if !self.facts.is_empty() {
+        if !self.facts.bits.is_empty() {
             for value in &mut values {
-                if let Some(&known) = self.facts.get(value) {
-                    *value = self.bool_constant(known);
-                }
+                *value = self.with_facts(*value);
             }
         }
         values
+    }
+
+    /// What a new value is known to be here: it, a choice between others, or something made of one, was tested.
+    fn with_facts(&mut self, value: ValueId) -> ValueId {
+        if let Some(known) = self.known_bit(value) {
+            return self.bool_constant(known);
+        }
+        let Some(op) = self.rebuild.definition(value) else { return value };
+        match (op.code, &op.operands[..]) {
+            (Opcode::ZExt, &[bit]) => match self.known_bit(bit) {
+                Some(known) => self.constant(known.into(), self.rebuild.width(value)),
+                None => value,
+            },
+            (Opcode::Not, &[bit]) => match self.known_bit(bit) {
+                Some(known) => self.bool_constant(!known),
+                None => value,
+            },
+            (Opcode::Select, &[condition, yes, no]) => match self.known_bit(condition) {
+                Some(known) => {
+                    if known {
+                        yes
+                    } else {
+                        no
+                    }
+                }
+                None => value,
+            },
+            _ => value,
+        }
+    }
+
+    /// A new value of one bit, if it is known here.
+    fn known_bit(&self, value: ValueId) -> Option<bool> {
+        if self.rebuild.width(value) != Width::BOOL {
+            return None;
+        }
+        if let Some(&known) = self.facts.bits.get(&value) {
+            return Some(known);
+        }
+        let op = self.rebuild.definition(value)?;
+        let &[a, b] = &op.operands[..] else { return None };
+        self.facts.comparisons.get(&(op.code, a, b)).copied()
     }
 
     fn op(&mut self, op: &Op) {
@@ -144,12 +193,17 @@ impl Folder<'_> {
 
     /// Takes a value of one bit as known, and what follows from it.
     fn learn(&mut self, value: ValueId, known: bool) {
-        if self.facts.insert(value, known).is_some() {
+        if self.facts.bits.insert(value, known).is_some() {
             return;
         }
         let Some(op) = self.rebuild.definition(value) else { return };
-        let operands = op.operands.clone();
-        match (op.code, known) {
+        let (code, operands) = (op.code, op.operands.clone());
+        if let &[a, b] = &operands[..]
+            && let Some(inverse) = inverse((code, a, b))
+        {
+            self.facts.comparisons.extend([((code, a, b), known), (inverse, !known)]);
+        }
+        match (code, known) {
             (Opcode::Not, _) => self.learn(operands[0], !known),
             (Opcode::And, true) | (Opcode::Or, false) => operands.iter().for_each(|&part| self.learn(part, known)),
             _ => {}

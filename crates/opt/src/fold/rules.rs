@@ -3,6 +3,7 @@
 use ir::{Attr, Op, Opcode, Value, ValueId, Width, eval};
 
 use crate::fold::Folder;
+use crate::fold::compare::inverse;
 
 impl Folder<'_> {
     /// The value of a pure op: an old one, a constant, or the result of ops that are added.
@@ -56,15 +57,7 @@ impl Folder<'_> {
             return None;
         }
         let &[x, y] = &op.operands[..] else { return None };
-        let (inverse, x, y) = match op.code {
-            Opcode::Eq => (Opcode::Ne, x, y),
-            Opcode::Ne => (Opcode::Eq, x, y),
-            Opcode::ULt => (Opcode::ULe, y, x),
-            Opcode::ULe => (Opcode::ULt, y, x),
-            Opcode::SLt => (Opcode::SLe, y, x),
-            Opcode::SLe => (Opcode::SLt, y, x),
-            _ => return None,
-        };
+        let (inverse, x, y) = inverse((op.code, x, y))?;
         Some(self.op2(inverse, x, y, width))
     }
 
@@ -173,8 +166,7 @@ impl Folder<'_> {
             Opcode::And if is_ones => Some(a),
             Opcode::Or if is_ones => Some(b),
             Opcode::Xor if is_ones => Some(self.not(a)),
-            Opcode::Mul | Opcode::UDiv if is_one => Some(a),
-            Opcode::SDiv if is_one && width != Width::BOOL => Some(a),
+            Opcode::Mul | Opcode::UDiv | Opcode::SDiv if is_one => Some(a),
             Opcode::URem if is_one => Some(self.constant(Value::ZERO, width)),
             Opcode::UDiv | Opcode::SDiv if is_zero => Some(self.constant(Value::ones(width), width)),
             Opcode::URem | Opcode::SRem if is_zero => Some(a),
