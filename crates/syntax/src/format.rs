@@ -289,7 +289,7 @@ impl Formatter<'_> {
         let next_starts = self.parsed.tokens[next].kind == TokenKind::End
             || self.parsed.line_starts[next] != LineStart::No
             || self.parsed.roles[next] == Role::BlockClose;
-        let joins_next = !is_line && !rest_of_line.is_empty() && self.parsed.roles[next] != Role::BlockClose;
+        let joins_next = !is_line && !text.contains('\n') && !rest_of_line.is_empty() && self.parsed.roles[next] != Role::BlockClose;
         let column = start - self.text[..start].rfind('\n').map_or(0, |n| n + 1);
         let joined = self.open.as_ref().is_some_and(|line| matches!(line.pieces.last(), Some(Piece::Comment { joins_next: true, .. })));
         if begins_line && next_starts && !joined {
@@ -297,11 +297,9 @@ impl Formatter<'_> {
             self.flush();
             self.open = Some(Line { indent: self.comment_indent(next), blank_before: blank, pieces: Vec::new() });
             self.push(Piece::Comment { start, end, column, breaks: false, trails: false, joins_next });
-            if !joins_next {
-                self.flush();
-            }
         } else {
-            let breaks = begins_line && !joined || self.break_next;
+            let after_comment = self.open.as_ref().is_some_and(|line| matches!(line.pieces.last(), Some(Piece::Comment { .. })));
+            let breaks = begins_line && !joined || self.break_next && after_comment;
             let joins_next = joins_next && joined;
             self.push(Piece::Comment { start, end, column, breaks, trails: !begins_line, joins_next });
         }

@@ -450,7 +450,7 @@ impl Parser<'_> {
             let gap = &self.text[comment.end as usize..below as usize];
             let line_start = self.text[..comment.start as usize].rfind('\n').map_or(0, |n| n + 1);
             let on_own_line = self.text[line_start..comment.start as usize].trim().is_empty();
-            let adjoins = gap.trim().is_empty() && gap.matches('\n').count() == 1;
+            let adjoins = gap.trim().is_empty() && gap.matches('\n').count() <= 1;
             if !on_own_line || !adjoins {
                 break;
             }
