@@ -1,6 +1,6 @@
 //! The text form of a design: the printer. `parse.rs` reads it back.
 //!
-//! Grammar, line by line (`docs/reference/ir.md` has an example):
+//! Grammar, line by line (`crates/ir/tests/text/all_parts.ir` shows all of it):
 //!
 //! ```text
 //! design NAME                            then, in this order, any number of

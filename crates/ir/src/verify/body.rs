@@ -78,10 +78,11 @@ impl Checker<'_> {
         for &op in &region.ops {
             self.check_op(op, &mut defined, depth);
         }
-        self.errors.at(format!("{}, end of region {}", self.context.place, id.0), Some(self.context.element.span));
+        let before = self.errors.list.len();
         self.check_visible(&region.yields);
         let found = self.widths(&region.yields);
         self.errors.check(found.as_deref() == Some(yields), || "yields have the wrong number or widths".to_string());
+        self.place_errors(before, &|| format!("end of region {}", id.0), Some(self.context.element.span));
         for value in defined {
             self.state[value.index()] = State::OutOfScope;
         }
@@ -90,10 +91,10 @@ impl Checker<'_> {
     fn check_op(&mut self, id: OpId, defined: &mut Vec<ValueId>, depth: usize) {
         let body = self.body;
         let Some(op) = body.ops.get(id.index()) else {
-            self.errors.add(format!("op {} is not there", id.0));
+            self.errors.at(format!("{}, op {}", self.context.place, id.0), Some(self.context.element.span));
+            self.errors.add("it is not there".to_string());
             return;
         };
-        // Places are written out only for errors: most ops have none.
         let before = self.errors.list.len();
         if std::mem::replace(&mut self.ops_seen[id.index()], true) {
             self.errors.add("it stands in two places".to_string());
@@ -106,12 +107,17 @@ impl Checker<'_> {
                 self.errors.add(problem);
             }
         }
-        for error in &mut self.errors.list[before..] {
-            error.place = format!("{}, {}", self.context.place, describe(id, op));
-            error.span = op.span;
-        }
+        self.place_errors(before, &|| describe(id, op), op.span);
         self.check_regions(op, depth);
         self.define(&op.results, defined);
+    }
+
+    /// Says where the errors from `before` on are. Places are written out only then, because most ops have none.
+    fn place_errors(&mut self, before: usize, place: &dyn Fn() -> String, span: Option<diag::Span>) {
+        for error in &mut self.errors.list[before..] {
+            error.place = format!("{}, {}", self.context.place, place());
+            error.span = span;
+        }
     }
 
     fn check_shape(&mut self, op: &Op) {
