@@ -11,7 +11,7 @@ use crate::code::{CompareOp, WideOp};
 
 /// Clears the bits of the top limb that a value of that width does not have.
 pub(crate) fn mask_top(limbs: &mut [u64], width: u32) {
-    if width % 64 != 0 {
+    if !width.is_multiple_of(64) {
         limbs[(width / 64) as usize] &= u64::MAX >> (64 - width % 64);
     }
 }

@@ -13,6 +13,7 @@ pub(crate) struct Carried {
 /// Packets that are done, kept for their buffers.
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
+    #[expect(clippy::vec_box, reason = "queues hold boxes, so that a packet moves as a pointer; the pool keeps them")]
     free: Vec<Box<Carried>>,
 }
 
