@@ -133,8 +133,7 @@ fn signals(calls: &[SignalCall]) -> Table {
     let mut table = Table::new(&[("line", Align::Right), ("call", Align::Left), ("result", Align::Left)]);
     for call in calls {
         let results: Vec<String> = call.results.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let results = if results.is_empty() { "done".to_string() } else { results.join(" ") };
-        table.row(vec![call.line.to_string(), call.call.clone(), results]);
+        table.row(vec![call.line.to_string(), call.call.clone(), results.join(" ")]);
     }
     table
 }

@@ -116,6 +116,10 @@ fn tell(
             false => say(&report::text(outcome, &files, output_style()))?,
         }
     }
+    for boundary in outcome.report.boundaries.iter().filter(|boundary| boundary.late_stamps > 0) {
+        let (name, n_late) = (&boundary.name, boundary.late_stamps);
+        warning(&format!("{name}: {n_late} packets have a time before the one ahead of them, and entered at that one's time"));
+    }
     for error in &errors {
         terminal::error(&error.message);
     }

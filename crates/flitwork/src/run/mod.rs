@@ -19,7 +19,7 @@ pub mod input;
 pub mod output;
 
 use std::fmt;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use ir::{Design, Field, VerifyError};
@@ -153,8 +153,10 @@ pub fn run(design: &Design, plan: RunPlan<'_>) -> Result<RunOutcome, RunFailure>
     let start = Instant::now();
     let outcome = runtime.run(&mut Hooks { stop: plan.stop, progress: plan.progress });
     let seconds = start.elapsed().as_secs_f64();
+    // A source that sees the flag first ends like a file, and the run ends with it.
+    let is_interrupted = plan.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
     let (end, source_failures) = match outcome {
-        Ok(outcome) if outcome.stopped => (RunEnd::Interrupted, outcome.source_failures),
+        Ok(outcome) if outcome.stopped || is_interrupted => (RunEnd::Interrupted, outcome.source_failures),
         Ok(outcome) => (RunEnd::Finished, outcome.source_failures),
         Err(error) => (RunEnd::Stopped(error), Vec::new()),
     };

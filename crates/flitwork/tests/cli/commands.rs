@@ -58,7 +58,7 @@ fn check_accepts_a_sound_application() {
 #[test]
 fn check_reports_place_and_remedy() {
     let folder = Folder::new("check_faulty");
-    folder.write("app.clnp", "import \"core/Pass.clnp\";\n\nnic_in -> Psas -> nic_out\n");
+    folder.write("app.clnp", "import \"core/Pass.clnp\";\n\nnic_in -> Psas(1, 1) -> nic_out\n");
     let ended = folder.flitwork(&["check", "--json", "app.clnp"]).with_code(1);
     let report: Value = serde_json::from_str(&ended.stdout).unwrap();
     assert_eq!((&report["files"], &report["errors"]), (&1.into(), &1.into()), "{report:#}");
@@ -96,7 +96,7 @@ fn folder_without_sources_is_refused() {
 fn imports_are_found_in_library_folders() {
     let folder = Folder::new("library");
     folder.write("lib/elements/mine/Own.clnp", ".element Own <1, 1> {\n    .packet {\n        emit(1);\n    }\n}\n");
-    folder.write("app.clnp", "import \"mine/Own.clnp\";\n\nnic_in -> Own -> nic_out\n");
+    folder.write("app.clnp", "import \"mine/Own.clnp\";\n\nnic_in -> Own(1, 1) -> nic_out\n");
     folder.flitwork(&["check", "app.clnp"]).with_code(1);
     folder.flitwork(&["check", "app.clnp", "--library", "lib"]).with_code(0);
     folder.flitwork(&["check", "app.clnp", "--library", "lib/elements"]).with_code(0);

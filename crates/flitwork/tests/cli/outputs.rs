@@ -71,7 +71,12 @@ fn mixed_link_types_need_pcapng() {
     assert!(ended.stderr.contains("write out.pcapng"), "{}", ended.stderr);
     assert_eq!(folder.names(), ["app.clnp"]);
     pass(&folder, &input.to_string_lossy(), "out.pcapng").with_code(0);
-    assert_eq!(frames(&folder.read("out.pcapng")), frames(&fs::read(input).unwrap()));
+    let mut expected = frames(&fs::read(input).unwrap());
+    // The interfaces' clocks differ: time in the graph never runs back, so late stamps become those of the packet before.
+    for at in 1..expected.len() {
+        expected[at].1 = expected[at].1.max(expected[at - 1].1);
+    }
+    assert_eq!(frames(&folder.read("out.pcapng")), expected);
 }
 
 #[test]
