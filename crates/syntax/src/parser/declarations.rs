@@ -149,10 +149,18 @@ impl Parser<'_> {
             }
         }
         let fields = self.nested(|p| p.struct_fields())?;
-        let name = name.unwrap_or_else(|| {
-            let text = format!("struct {}", if self.word().is_empty() { "without name" } else { self.word() });
-            Ident { text, span: start }
-        });
+        let name = match name {
+            Some(name) => name,
+            None if self.at(TokenKind::Ident) && self.same_line(0) => {
+                Ident { text: format!("struct {}", self.word()), span: start }
+            }
+            None => {
+                let help = "write `struct Name { … };`, or a variable after the `}`";
+                let diagnostic = Diagnostic::new(Code::E0101, start, "this struct has no name", help);
+                self.report(diagnostic);
+                Ident { text: "struct".to_owned(), span: start }
+            }
+        };
         Ok(StructDecl { name, fields, span: self.since(start) })
     }
 
@@ -165,7 +173,7 @@ impl Parser<'_> {
                 self.recover(before);
             }
         }
-        self.close_block();
+        self.close_block(open);
         Ok(fields)
     }
 
@@ -209,6 +217,11 @@ impl Parser<'_> {
             return Err(self.unexpected("`{`", "list the values: `enum Name { A, B };`"));
         }
         let open = self.bump_as(Role::NamesOpen);
+        let values = self.enum_values(open).inspect_err(|_| self.skip_list())?;
+        Ok(EnumDecl { name, scoped, underlying, values, span: self.since(start) })
+    }
+
+    fn enum_values(&mut self, open: Span) -> Parse<Vec<(Ident, Option<Expr>)>> {
         let mut values = Vec::new();
         while !self.at(TokenKind::RBrace) {
             let name = self.ident("a name for the value", "values are names with an optional `= number`, separated by commas")?;
@@ -219,7 +232,24 @@ impl Parser<'_> {
             }
         }
         self.close_list(open, Role::NamesClose)?;
-        Ok(EnumDecl { name, scoped, underlying, values, span: self.since(start) })
+        Ok(values)
+    }
+
+    /// After a fault in a braced list: skips past its `}`, unless a `;` comes first.
+    pub(super) fn skip_list(&mut self) {
+        let mut depth = 0_u32;
+        for at in self.pos..self.tokens.len() {
+            match self.tokens[at].kind {
+                TokenKind::LBrace => depth += 1,
+                TokenKind::RBrace if depth == 0 => {
+                    self.pos = at + 1;
+                    return;
+                }
+                TokenKind::RBrace => depth -= 1,
+                TokenKind::Semi | TokenKind::End => return,
+                _ => {}
+            }
+        }
     }
 
     /// The `}` of a list.
@@ -305,7 +335,9 @@ impl Parser<'_> {
     /// `{` of a block.
     pub(super) fn open_block(&mut self, what: &str) -> Parse<Span> {
         if self.at(TokenKind::LBrace) {
-            return Ok(self.bump_as(Role::BlockOpen));
+            let open = self.bump_as(Role::BlockOpen);
+            self.open_indents.push((open.start, self.line_indent));
+            return Ok(open);
         }
         let help = format!("put {what} between `{{` and `}}`");
         Err(self.unexpected("`{`", &help))
@@ -323,10 +355,21 @@ impl Parser<'_> {
         unclosed
     }
 
-    /// Takes the `}` of a block, if it is there.
-    pub(super) fn close_block(&mut self) {
-        if self.at(TokenKind::RBrace) {
-            self.bump_as(Role::BlockClose);
+    /// Takes the `}` of the block opened at `open`, if it is there.
+    pub(super) fn close_block(&mut self, open: Span) {
+        if !self.at(TokenKind::RBrace) {
+            return;
+        }
+        let begins_line = self.token().line_break;
+        let close = self.bump_as(Role::BlockClose);
+        while let Some((start, indent)) = self.open_indents.pop() {
+            if start == open.start {
+                let outdented = begins_line && self.line_indent < indent;
+                if outdented && self.outdented.is_none() {
+                    self.outdented = Some((open, close));
+                }
+                return;
+            }
         }
     }
 }

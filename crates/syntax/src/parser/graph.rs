@@ -35,7 +35,7 @@ impl Parser<'_> {
                 }
             }
         }
-        self.close_block();
+        self.close_block(open);
         stmts
     }
 
@@ -79,12 +79,11 @@ impl Parser<'_> {
             "if" => return self.graph_if(),
             "for" | "while" | "return" | "switch" | "do" => {
                 let help = "a graph is instances and connections; use `.repeat(i, 0, 4) { … }`, and put code into a `.handler`";
-                return Err(self.report(Diagnostic::new(
-                    Code::E0126,
-                    self.span(),
-                    format!("`{}` does not belong into a graph", self.word()),
-                    help,
-                )));
+                let message = format!("`{}` does not belong into a graph", self.word());
+                let reported = self.report(Diagnostic::new(Code::E0126, self.span(), message, help));
+                self.bump();
+                self.skip_parens();
+                return Err(reported);
             }
             _ => {}
         }
@@ -111,7 +110,7 @@ impl Parser<'_> {
             let span = self.since(start);
             return Ok(GraphStmt::Repeat(GraphRepeat { var: head.var, lo: head.lo, hi: head.hi, body, span }));
         }
-        let span = start.to(self.token_at(1).kind.eq(&TokenKind::Ident).then(|| self.span_of(self.token_at(1))).unwrap_or(start));
+        let span = if word.is_empty() { start } else { start.to(self.span_of(self.token_at(1))) };
         let help = match words::nearest(word, ["repeat"]) {
             Some(near) => format!("did you mean `.{near}`?"),
             None => "a graph knows `.repeat(i, lo, hi) { … }`; elements and groups are declared outside it".to_owned(),
@@ -137,7 +136,7 @@ impl Parser<'_> {
     /// `{ … }` or one statement.
     fn graph_branch(&mut self) -> Parse<Vec<GraphStmt>> {
         if self.at(TokenKind::LBrace) {
-            let open = self.bump_as(Role::BlockOpen);
+            let open = self.open_block("the statements")?;
             return Ok(self.graph_block(open));
         }
         let first = self.pos;

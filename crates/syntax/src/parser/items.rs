@@ -265,7 +265,7 @@ impl Parser<'_> {
                 Err(Reported) => self.recover(before),
             }
         }
-        self.close_block();
+        self.close_block(open);
         self.eat(TokenKind::Semi);
         Ok(HeaderDecl { doc, name, fields, span: self.since(start) })
     }
@@ -324,7 +324,7 @@ impl Parser<'_> {
                 }
             }
         }
-        self.close_block();
+        self.close_block(open);
         sections
     }
 

@@ -77,6 +77,9 @@ pub(crate) fn parse_annotated(file: FileId, text: &str) -> Annotated {
         height: 0,
         stops: Stops::default(),
         unclosed_at: None,
+        line_indent: 0,
+        open_indents: Vec::new(),
+        outdented: None,
         stray_braces_expected: 0,
         depth_reported: false,
         refused: None,
@@ -193,6 +196,12 @@ struct Parser<'a> {
     stops: Stops,
     /// Where a missing brace was reported: the braces around it are taken as closed too.
     unclosed_at: Option<usize>,
+    /// Columns of white space before the current line.
+    line_indent: u32,
+    /// Open blocks: where, and the indent of the line.
+    open_indents: Vec<(u32, u32)>,
+    /// The first block whose `}` stands further left than the line that opened it: its own `}` may be missing.
+    outdented: Option<(Span, Span)>,
     /// Unmatched `}` that an earlier report explains.
     stray_braces_expected: u32,
     depth_reported: bool,
@@ -293,6 +302,10 @@ impl Parser<'_> {
     fn bump(&mut self) -> Span {
         let span = self.span();
         if !self.at(TokenKind::End) {
+            if self.token().line_break {
+                let before = &self.text.as_bytes()[..span.start as usize];
+                self.line_indent = before.iter().rev().take_while(|&&byte| matches!(byte, b' ' | b'\t')).count() as u32;
+            }
             self.pos += 1;
         }
         span
@@ -447,7 +460,15 @@ impl Parser<'_> {
             _ => format!("before {}", self.found_directive()),
         };
         let diagnostic = Diagnostic::new(Code::E0103, self.span(), "missing `}`", "close the block that was opened above with `}`");
-        self.report(diagnostic.label(format!("expected `}}` {found}")).related(open, "this `{` is not closed"));
+        let diagnostic = diagnostic.label(format!("expected `}}` {found}"));
+        // A block inside the open one that ended too far left has probably taken its `}`.
+        let diagnostic = match self.outdented.take().filter(|(inner, _)| inner.start > open.start) {
+            Some((inner, close)) => {
+                diagnostic.related(inner, "this `{` seems not to be closed").related(close, "this `}` has another indent")
+            }
+            None => diagnostic.related(open, "this `{` is not closed"),
+        };
+        self.report(diagnostic);
     }
 
     fn found_directive(&self) -> String {

@@ -371,7 +371,7 @@ impl Parser<'_> {
     /// `{a, b}`, `{.x = 1}`, `{}`.
     pub(super) fn braces(&mut self, ty: Option<TypeExpr>) -> Parse<Expr> {
         let stops = Stops::default();
-        self.nested(|p| p.with_stops(stops, |p| p.brace_list(ty)))
+        self.nested(|p| p.with_stops(stops, |p| p.brace_list(ty).inspect_err(|_| p.skip_list())))
     }
 
     fn brace_list(&mut self, ty: Option<TypeExpr>) -> Parse<Expr> {

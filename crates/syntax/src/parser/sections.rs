@@ -71,7 +71,7 @@ impl Parser<'_> {
                 self.recover(before);
             }
         }
-        self.close_block();
+        self.close_block(open);
         Ok(decls)
     }
 
@@ -169,7 +169,7 @@ impl Parser<'_> {
                 Err(Reported) => self.recover(before),
             }
         }
-        self.close_block();
+        self.close_block(open);
         Ok(fields)
     }
 
@@ -262,7 +262,7 @@ impl Parser<'_> {
                 self.recover(before);
             }
         }
-        self.close_block();
+        self.close_block(open);
         Ok(timing)
     }
 

@@ -13,6 +13,9 @@ pub(super) struct RepeatHead {
     pub hi: Expr,
 }
 
+/// Initialisation, condition and steps of a `for`.
+type ForHeader = (Option<Box<Stmt>>, Option<Expr>, Vec<Expr>);
+
 impl Parser<'_> {
     /// `{ … }`.
     pub(super) fn block(&mut self, what: &str) -> Parse<Block> {
@@ -27,7 +30,7 @@ impl Parser<'_> {
         while !self.at_block_end(open) {
             self.statement_into(&mut stmts);
         }
-        self.close_block();
+        self.close_block(open);
         Block { stmts, span: self.since(open) }
     }
 
@@ -290,15 +293,38 @@ impl Parser<'_> {
         self.bump();
         const HELP: &str = "write `for (uint32_t i = 0; i < n; ++i) { … }`";
         let open = self.expect(TokenKind::LParen, HELP)?;
+        let (init, cond, step) = self.for_header(open, HELP).inspect_err(|_| self.skip_for_header())?;
+        let body = self.sub_statement("`for`")?;
+        Ok(StmtKind::For { init, cond, step, body })
+    }
+
+    /// After a fault in the header of a `for`: skips past its `)`, so that its `;` end no statement.
+    fn skip_for_header(&mut self) {
+        let mut depth = 0_u32;
+        while !matches!(self.kind(), TokenKind::LBrace | TokenKind::RBrace | TokenKind::End) && !self.begins_statement() {
+            match self.kind() {
+                TokenKind::LParen => depth += 1,
+                TokenKind::RParen if depth == 0 => {
+                    self.bump();
+                    return;
+                }
+                TokenKind::RParen => depth -= 1,
+                _ => {}
+            }
+            self.bump();
+        }
+    }
+
+    fn for_header(&mut self, open: Span, help: &str) -> Parse<ForHeader> {
         let init = self.for_init()?;
         if self.at(TokenKind::Colon) {
             let span = self.span();
             let help = "count with an index: `for (uint32_t i = 0; i < n; ++i)`";
             return Err(self.refuse(Code::E0123, span, "range-based `for` is not part of the language", help));
         }
-        self.for_semicolon(HELP)?;
+        self.for_semicolon(help)?;
         let cond = if self.at(TokenKind::Semi) { None } else { Some(self.bracketed_expr()?) };
-        self.for_semicolon(HELP)?;
+        self.for_semicolon(help)?;
         let mut step = Vec::new();
         while !self.at(TokenKind::RParen) {
             step.push(self.bracketed_expr()?);
@@ -307,8 +333,7 @@ impl Parser<'_> {
             }
         }
         self.close(TokenKind::RParen, open)?;
-        let body = self.sub_statement("`for`")?;
-        Ok(StmtKind::For { init, cond, step, body })
+        Ok((init, cond, step))
     }
 
     fn for_semicolon(&mut self, help: &str) -> Parse<()> {
@@ -380,7 +405,7 @@ impl Parser<'_> {
                 }
             }
         }
-        self.close_block();
+        self.close_block(open);
         Ok(StmtKind::Switch { value, arms })
     }
 
