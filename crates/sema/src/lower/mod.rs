@@ -47,7 +47,7 @@ const STATEMENTS_MAX: u32 = 400_000;
 /// Lowers the sections of one instance. `None` if, and only if, it added an error.
 pub fn lower_element(input: &LowerInput<'_>, diags: &mut Diagnostics) -> Option<Lowered> {
     let (lowered, reports) = on_large_stack(|| {
-        let mut lowerer = Lowerer::new(input.decls, Some(input), BTreeMap::new());
+        let mut lowerer = Lowerer::new(input.decls, Some(input), input.params.iter().cloned().collect());
         let lowered = lowerer.element(input);
         (lowered, lowerer.reports)
     });
