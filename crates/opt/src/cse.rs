@@ -5,15 +5,14 @@
 //! Expects: a verified body. Ensures: no two such ops with equal code, attribute, operands and width where one sees the other.
 //! Linear in ops. Test: `tests/opt/cse/`.
 
-use std::collections::HashMap;
-
 use ir::{Attr, Body, Op, OpId, Opcode, RegionId, ValueId, Width};
 
+use crate::quick::QuickMap;
 use crate::rebuild::Rebuild;
 
 /// Removes common subexpressions of a body.
 pub fn run(body: &Body) -> Body {
-    let mut pass = Pass { rebuild: Rebuild::new(body), known: HashMap::new(), scope: Vec::new() };
+    let mut pass = Pass { rebuild: Rebuild::new(body), known: QuickMap::default(), scope: Vec::new() };
     let root = pass.rebuild.to.root;
     pass.region(body.root, root);
     pass.rebuild.to
@@ -29,7 +28,7 @@ struct Key {
 
 struct Pass<'a> {
     rebuild: Rebuild<'a>,
-    known: HashMap<Key, ValueId>,
+    known: QuickMap<Key, ValueId>,
     /// Keys in the order in which they became known; a region forgets its own when it ends.
     scope: Vec<Key>,
 }

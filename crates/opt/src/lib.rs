@@ -7,5 +7,6 @@ pub mod cse;
 pub mod dce;
 pub mod fold;
 pub mod pipeline;
+mod quick;
 mod rebuild;
 pub mod registers;

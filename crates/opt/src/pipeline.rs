@@ -26,31 +26,46 @@ pub fn run(design: Design) -> Design {
     let mut design = design;
     check(&design, "lowering");
     for i in 0..design.elements.len() {
-        for _ in 0..ROUNDS_MAX {
-            let before: Vec<Body> = bodies(&design.elements[i]);
-            for (name, pass) in PASSES {
-                let loads = loads(&design.elements[i]);
-                for body in design.elements[i].bodies_mut() {
-                    *body = pass(body, loads);
-                }
-                check(&design, name);
-            }
-            if bodies(&design.elements[i]) == before {
-                break;
-            }
-        }
+        simplify(&mut design, i);
     }
     design
+}
+
+/// Rounds over one element; a body that a round left as it was is done.
+fn simplify(design: &mut Design, element_idx: usize) {
+    let mut unfinished = vec![true; design.elements[element_idx].bodies().len()];
+    for _ in 0..ROUNDS_MAX {
+        let mut before: Vec<Option<Body>> = vec![None; unfinished.len()];
+        for (name, pass) in PASSES {
+            let loads = loads(&design.elements[element_idx]);
+            let bodies = design.elements[element_idx].bodies_mut();
+            for (body, before) in bodies
+                .into_iter()
+                .zip(&mut before)
+                .zip(&unfinished)
+                .filter(|(_, unfinished)| **unfinished)
+                .map(|(pair, _)| pair)
+            {
+                let passed = pass(body, loads);
+                let replaced = std::mem::replace(body, passed);
+                before.get_or_insert(replaced);
+            }
+            check(design, name);
+        }
+        let bodies = design.elements[element_idx].bodies();
+        for ((unfinished, before), (_, body)) in unfinished.iter_mut().zip(&before).zip(bodies) {
+            *unfinished = before.as_ref().is_some_and(|before| before != body);
+        }
+        if !unfinished.contains(&true) {
+            return;
+        }
+    }
 }
 
 /// Whether an element asks `pkt.short` anywhere.
 pub fn loads(element: &Element) -> Loads {
     let asks = |body: &Body| body.ops.iter().any(|op| op.code == Opcode::PktShort);
     if element.bodies().iter().any(|(_, body)| asks(body)) { Loads::Observed } else { Loads::Unobserved }
-}
-
-fn bodies(element: &Element) -> Vec<Body> {
-    element.bodies().into_iter().map(|(_, body)| body.clone()).collect()
 }
 
 fn check(design: &Design, pass: &str) {

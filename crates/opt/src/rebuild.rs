@@ -21,7 +21,10 @@ impl<'a> Rebuild<'a> {
     pub fn new(from: &'a Body) -> Rebuild<'a> {
         let params = &from.region(from.root).params;
         let widths: Vec<Width> = params.iter().map(|&param| from.width(param)).collect();
-        let to = Body { locals: from.locals.clone(), ..Body::new(from.kind, &widths) };
+        let mut to = Body { locals: from.locals.clone(), ..Body::new(from.kind, &widths) };
+        to.ops.reserve(from.ops.len());
+        to.values.reserve(from.values.len());
+        to.regions.reserve(from.regions.len());
         let mut rebuild = Rebuild {
             from,
             renamed: vec![None; from.values.len()],

@@ -66,6 +66,45 @@ fn pipeline_keeps_behaviour() {
     }
 }
 
+/// As deep as the verifier allows, in a test's small stack.
+#[test]
+fn deepest_nesting_passes() {
+    let mut builder = Builder::new(BodyKind::Signal, &[Width::BOOL, Width::of(8)]);
+    let [condition, x] = builder.params() else { unreachable!("two parameters") };
+    let (condition, mut x) = (*condition, *x);
+    let mut opened = Vec::new();
+    for i in 0..ir::MAX_NESTING {
+        let one = builder.const_u64(1, Width::of(8));
+        x = builder.add(x, one);
+        let known = builder.const_u64(i as u64 % 256, Width::of(8));
+        let bit = builder.ult(known, x);
+        let bit = builder.xor(bit, condition);
+        opened.push((bit, x, builder.open(&[])));
+    }
+    builder.trace("{}", vec![x]);
+    let mut inner = x;
+    for (bit, x, open) in opened.into_iter().rev() {
+        let then_side = builder.close(open, vec![inner]);
+        let open = builder.open(&[]);
+        let else_side = builder.close(open, vec![x]);
+        inner = builder.if_regions(bit, then_side, else_side)[0];
+    }
+    let body = builder.finish(vec![inner]);
+    let mut design = generate::design(0, 0);
+    let width = Width::of(8);
+    let field = |name: &str, width| ir::Field { name: name.to_string(), width, signed: false };
+    design.elements[0].signals = vec![ir::Signal {
+        name: "deep".to_string(),
+        params: vec![field("c", Width::BOOL), field("x", width)],
+        results: vec![field("y", width)],
+        body,
+        doc: String::new(),
+    }];
+    assert_eq!(ir::parse(&print(&design, Spans::Show)).as_ref(), Ok(&design));
+    let optimized = pipeline::run(design.clone());
+    compare("pipeline", 0, &design, &optimized);
+}
+
 /// Small expressions over few widths and telling constants, so that the patterns of rules come up often.
 #[test]
 fn fold_keeps_small_expressions() {

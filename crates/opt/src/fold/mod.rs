@@ -10,11 +10,12 @@ mod bits;
 mod compare;
 mod rules;
 
-use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use ir::{Attr, Body, Op, Opcode, RegionId, Span, Value, ValueId, Width};
 
 use crate::fold::compare::{Comparison, inverse};
+use crate::quick::QuickMap;
 use crate::rebuild::Rebuild;
 
 /// Folds a body.
@@ -48,12 +49,44 @@ struct Folder<'a> {
 }
 
 /// What is known in the region being written, because the `if`s around it tested it.
-#[derive(Clone, Default)]
+#[derive(Default)]
 struct Facts {
     /// New values of one bit.
-    bits: HashMap<ValueId, bool>,
+    bits: QuickMap<ValueId, bool>,
     /// Comparisons of new values, each with its inverse.
-    comparisons: HashMap<Comparison, bool>,
+    comparisons: QuickMap<Comparison, bool>,
+    /// What was learnt, in order, so that a region can forget its own when it ends.
+    learnt_bits: Vec<ValueId>,
+    learnt_comparisons: Vec<Comparison>,
+}
+
+impl Facts {
+    /// Takes a bit as known; gives whether that is news.
+    fn learn_bit(&mut self, bit: ValueId, known: bool) -> bool {
+        let is_news = !self.bits.contains_key(&bit);
+        if is_news {
+            self.bits.insert(bit, known);
+            self.learnt_bits.push(bit);
+        }
+        is_news
+    }
+
+    fn learn_comparison(&mut self, comparison: Comparison, known: bool) {
+        if let Entry::Vacant(vacant) = self.comparisons.entry(comparison) {
+            vacant.insert(known);
+            self.learnt_comparisons.push(comparison);
+        }
+    }
+
+    /// Forgets all but the first so many bits and comparisons.
+    fn forget(&mut self, (n_bits, n_comparisons): (usize, usize)) {
+        for bit in self.learnt_bits.drain(n_bits..) {
+            self.bits.remove(&bit);
+        }
+        for comparison in self.learnt_comparisons.drain(n_comparisons..) {
+            self.comparisons.remove(&comparison);
+        }
+    }
 }
 
 impl Folder<'_> {
@@ -180,20 +213,20 @@ impl Folder<'_> {
 
     /// Folds a side of an `if` into a fresh region, in which the condition is known.
     fn side(&mut self, from: RegionId, condition: ValueId, known: bool) -> RegionId {
-        let outer_facts = self.facts.clone();
+        let outer_facts = (self.facts.learnt_bits.len(), self.facts.learnt_comparisons.len());
         self.learn(condition, known);
         let region = self.rebuild.add_region(&[]);
         let outer = std::mem::replace(&mut self.region, region);
         let yields = self.inline(from);
         self.rebuild.set_yields(region, yields);
         self.region = outer;
-        self.facts = outer_facts;
+        self.facts.forget(outer_facts);
         region
     }
 
     /// Takes a value of one bit as known, and what follows from it.
     fn learn(&mut self, value: ValueId, known: bool) {
-        if self.facts.bits.insert(value, known).is_some() {
+        if !self.facts.learn_bit(value, known) {
             return;
         }
         let Some(op) = self.rebuild.definition(value) else { return };
@@ -201,7 +234,8 @@ impl Folder<'_> {
         if let &[a, b] = &operands[..]
             && let Some(inverse) = inverse((code, a, b))
         {
-            self.facts.comparisons.extend([((code, a, b), known), (inverse, !known)]);
+            self.facts.learn_comparison((code, a, b), known);
+            self.facts.learn_comparison(inverse, !known);
         }
         match (code, known) {
             (Opcode::Not, _) => self.learn(operands[0], !known),
