@@ -50,6 +50,8 @@ const BUILT_INS: [&str; 30] = [
 enum Argument {
     Alias(Place),
     Value(Rvalue),
+    /// The packet of the firing, under its one name.
+    Packet,
 }
 
 impl<'a> Lowerer<'a, '_> {
@@ -123,6 +125,9 @@ impl<'a> Lowerer<'a, '_> {
     }
 
     fn argument(&mut self, param: &'a ast::FnParam, arg: &Expr) -> Res<Argument> {
+        if matches!(&param.ty.kind, ast::TypeKind::Name(name) if name == "packet") {
+            return self.packet_argument(param, arg);
+        }
         let ty = self.in_file_scope(|lowerer| lowerer.declared_type(&param.ty, &param.dims))?;
         if !param.by_reference && param.dims.is_empty() {
             return Ok(Argument::Value(self.initial_value(arg, &ty)?));
@@ -144,6 +149,19 @@ impl<'a> Lowerer<'a, '_> {
         Ok(Argument::Alias(place))
     }
 
+    /// `pkt` handed on to a function.
+    fn packet_argument(&mut self, param: &'a ast::FnParam, arg: &Expr) -> Res<Argument> {
+        if !param.by_reference || !param.dims.is_empty() || param.name.text != "pkt" {
+            let message = format!("the packet cannot be passed as `{}`", param.name.text);
+            return Err(self.error(Code::E0302, param.name.span, message, "declare the parameter as `packet &pkt`"));
+        }
+        if !self.is_object(arg, "pkt")? {
+            let diagnostic = Diagnostic::new(Code::E0303, arg.span, "this is not the packet", "pass `pkt`");
+            return Err(self.report(diagnostic.related(param.name.span, "the parameter")));
+        }
+        Ok(Argument::Packet)
+    }
+
     fn inlined(
         &mut self,
         function: &'a ast::FunctionDecl,
@@ -160,6 +178,7 @@ impl<'a> Lowerer<'a, '_> {
         let mut result = Ok(());
         for (param, arg) in function.params.iter().zip(args) {
             let place = match arg {
+                Argument::Packet => continue,
                 Argument::Alias(place) => place,
                 Argument::Value(value) => {
                     let place = self.new_local(&param.name.text, &value.ty);
