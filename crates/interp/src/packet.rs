@@ -74,7 +74,7 @@ impl Packet {
 
     /// Bytes on the wire: those present, and those that the capture lacks.
     pub fn wire_len(&self) -> u32 {
-        (self.len() as u32 + self.missing).saturating_sub(self.excess)
+        (self.len() as u32).saturating_add(self.missing).saturating_sub(self.excess)
     }
 
     /// Makes it an empty packet without sideband; keeps its buffers.

@@ -1,8 +1,9 @@
 //! Signals by name, and control files.
 //!
 //! A control file has one signal a line: `[@TIME] instance.signal [value…] [name=value…]`, comments from `#`. TIME is seconds
-//! since the epoch with a fraction, or `+1.5s` from the first packet. The file is read twice, checked first and then line by
-//! line as its lines come due, so that a table of a million lines is not held as a million calls.
+//! since the epoch with a fraction, `+1.5s` from the first packet, or `end`: when nothing else is left to do. `cursor=all` calls a
+//! listing signal again and again, with the `next` that it gave, until that is 0. The file is read twice, checked first and then
+//! line by line as its lines come due, so that a table of a million lines is not held as a million calls.
 
 use std::fmt;
 use std::ops::Range;
@@ -77,7 +78,26 @@ struct ElementSignals {
 struct SignalInfo {
     name: String,
     params: Vec<Field>,
+    /// Position of the argument `cursor`, if there is a result `next`: the signal lists something.
+    cursor: Option<usize>,
 }
+
+impl SignalInfo {
+    fn new(signal: &ir::Signal) -> SignalInfo {
+        let lists = signal.results.iter().any(|result| result.name == LISTING_NEXT);
+        let cursor = signal.params.iter().position(|param| lists && param.name == LISTING_CURSOR);
+        SignalInfo { name: signal.name.clone(), params: signal.params.clone(), cursor }
+    }
+}
+
+/// The argument of listing signals that says where to go on; 0 begins.
+const LISTING_CURSOR: &str = "cursor";
+
+/// The result of listing signals that is their next cursor; 0 ends.
+pub(crate) const LISTING_NEXT: &str = "next";
+
+/// The result of listing signals that says whether there is an entry at the cursor.
+pub(crate) const LISTING_VALID: &str = "valid";
 
 /// Name of ClickNP's raw signal, whose arguments may be left out.
 const RAW_SIGNAL: &str = "signal";
@@ -95,6 +115,8 @@ pub(crate) struct Call {
     pub(crate) line: u32,
     pub(crate) target: Target,
     pub(crate) values: Vec<Value>,
+    /// The argument that goes through a whole listing, for `cursor=all`.
+    pub(crate) cursor: Option<usize>,
 }
 
 impl SignalTable {
@@ -102,11 +124,7 @@ impl SignalTable {
         let elements = design.design().elements.iter().map(|element| ElementSignals {
             name: element.name.clone(),
             is_controlled: element.host_control,
-            signals: element
-                .signals
-                .iter()
-                .map(|signal| SignalInfo { name: signal.name.clone(), params: signal.params.clone() })
-                .collect(),
+            signals: element.signals.iter().map(SignalInfo::new).collect(),
         });
         SignalTable { elements: elements.collect() }
     }
@@ -158,7 +176,7 @@ fn suggestion<'a>(name: &str, known: impl Iterator<Item = &'a str>, introduction
     let known: Vec<&str> = known.collect();
     let nearest = known.iter().map(|candidate| (distance(name, candidate), candidate)).min();
     match nearest {
-        Some((difference, candidate)) if difference <= 1 + name.chars().count() / 4 => {
+        Some((difference, candidate)) if difference <= 1 + name.chars().count() / 3 => {
             format!("; did you mean `{candidate}`?")
         }
         Some(_) => format!("; {introduction}{}", known.join(", ")),
@@ -245,6 +263,8 @@ enum When {
     Absolute(u64),
     /// After the first packet.
     Relative(u64),
+    /// When nothing else is left to do.
+    End,
 }
 
 impl Control {
@@ -282,9 +302,10 @@ impl Control {
             timed.time_ns = match timed.time {
                 When::Absolute(time_ns) => time_ns,
                 When::Relative(offset_ns) => first_packet_ns.saturating_add(offset_ns),
+                When::End => u64::MAX,
             };
         }
-        self.timed.sort_by_key(|timed| timed.time_ns);
+        self.timed.sort_by_key(|timed| (timed.time == When::End, timed.time_ns));
     }
 
     /// The next line without a time.
@@ -295,8 +316,8 @@ impl Control {
             self.untimed_at += content.len() + 1;
             self.untimed_line += 1;
             let parsed = parse_line(signals, content).expect("all lines were checked");
-            if let Some(Parsed { time: None, target, values }) = parsed {
-                return Some(Call { line: self.untimed_line, target, values });
+            if let Some(Parsed { time: None, target, values, cursor }) = parsed {
+                return Some(Call { line: self.untimed_line, target, values, cursor });
             }
         }
         None
@@ -304,16 +325,28 @@ impl Control {
 
     /// Time of the next line that has one.
     pub(crate) fn next_time(&self) -> Option<u64> {
-        self.timed.get(self.next_timed).map(|timed| timed.time_ns)
+        let next = self.timed.get(self.next_timed).filter(|timed| timed.time != When::End);
+        next.map(|timed| timed.time_ns)
     }
 
     /// The next line whose time has come.
     pub(crate) fn next_timed(&mut self, signals: &SignalTable, now_ns: u64) -> Option<Call> {
-        let timed = self.timed.get(self.next_timed).filter(|timed| timed.time_ns <= now_ns)?;
+        self.next_time().filter(|&time_ns| time_ns <= now_ns)?;
+        self.take_timed(signals)
+    }
+
+    /// The next line for the end of the run, once no other is left.
+    pub(crate) fn next_end(&mut self, signals: &SignalTable) -> Option<Call> {
+        if self.next_time().is_some() { None } else { self.take_timed(signals) }
+    }
+
+    fn take_timed(&mut self, signals: &SignalTable) -> Option<Call> {
+        let timed = self.timed.get(self.next_timed)?;
         self.next_timed += 1;
         let content = &self.text[timed.range.clone()];
-        let parsed = parse_line(signals, content).expect("all lines were checked").expect("it has a time");
-        Some(Call { line: timed.line, target: parsed.target, values: parsed.values })
+        let Parsed { target, values, cursor, .. } =
+            parse_line(signals, content).expect("all lines were checked").expect("it has a time");
+        Some(Call { line: timed.line, target, values, cursor })
     }
 }
 
@@ -323,6 +356,7 @@ struct Parsed {
     time: Option<When>,
     target: Target,
     values: Vec<Value>,
+    cursor: Option<usize>,
 }
 
 /// What is wrong with a line, at a byte offset in it.
@@ -368,6 +402,7 @@ fn parse_line(signals: &SignalTable, line: &str) -> Result<Option<Parsed>, Bad> 
     let info = signals.info(target);
     let mut values = Arguments::new(info);
     let mut is_named = false;
+    let mut cursor = None;
     for (position, (at, word)) in words.enumerate() {
         let (position, value, value_at) = match word.split_once('=') {
             Some((name, value)) => {
@@ -383,17 +418,25 @@ fn parse_line(signals: &SignalTable, line: &str) -> Result<Option<Parsed>, Bad> 
             }
             None => (position, word, at),
         };
-        let value = parse_value(value, &info.params[position]).map_err(bad(value_at))?;
+        let value = if value == "all" && info.cursor == Some(position) {
+            cursor = info.cursor;
+            Value::ZERO
+        } else {
+            parse_value(value, &info.params[position]).map_err(bad(value_at))?
+        };
         values.set(position, value).map_err(bad(at))?;
     }
     let values = values.finish().map_err(bad(at))?;
-    Ok(Some(Parsed { time, target, values }))
+    Ok(Some(Parsed { time, target, values, cursor }))
 }
 
-/// `@SECONDS[.FRACTION]`, `@+DURATION` or `+DURATION`, where a duration is in seconds or ends in `s`, `ms`, `us` or `ns`.
+/// `@SECONDS[.FRACTION]`, `@end`, `@+DURATION` or `+DURATION`, where a duration is in seconds or ends in `s`, `ms`, `us` or `ns`.
 fn parse_time(word: &str) -> Result<When, String> {
-    let usage = || format!("`{word}` is no time; write `@1700000000.25` (seconds since 1970) or `+1.5s` (from the first packet)");
+    let usage = || format!("`{word}` is no time; write `@1700000000.25` (seconds since 1970), `+1.5s` (from the first packet) or `@end`");
     let text = word.strip_prefix('@').unwrap_or(word);
+    if text == "end" {
+        return Ok(When::End);
+    }
     match text.strip_prefix('+') {
         Some(offset) => {
             let units = [("ns", 0), ("us", 3), ("ms", 6), ("s", 9)];

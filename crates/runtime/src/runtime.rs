@@ -13,7 +13,7 @@ use ir::{BoundaryDirection, BoundaryId, ChannelEnd, ElementId, Value, Verified};
 use crate::boundary::{BoundaryCounts, InPort, OutPort, RateClock};
 use crate::carried::Pool;
 use crate::channel::Channel;
-use crate::control::{Control, ControlError, SignalCall, SignalError, SignalTable};
+use crate::control::{Control, ControlError, LISTING_NEXT, LISTING_VALID, SignalCall, SignalError, SignalTable};
 use crate::convert::{Assembled, Assembler};
 use crate::element::{ElementNode, Surroundings, Turn};
 use crate::error::{RunError, SourceFailure};
@@ -289,13 +289,25 @@ impl<'d> Runtime<'d> {
     }
 
     fn call(&mut self, call: crate::control::Call) -> Result<(), RunError> {
-        let results = self.invoke(call.target.element as usize, call.target.signal as usize, &call.values)?;
-        let element = &self.design.design().elements[call.target.element as usize];
-        // Lines that fill a table give nothing and come by the million.
-        if !results.is_empty() {
-            let signal = element.signals[call.target.signal as usize].name.clone();
-            let instance = element.name.clone();
-            self.calls.push(SignalCall { line: call.line, time_ns: self.now_ns, instance, signal, results });
+        let mut values = call.values;
+        loop {
+            let results = self.invoke(call.target.element as usize, call.target.signal as usize, &values)?;
+            let result = |wanted: &str| results.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.clone());
+            let next = result(LISTING_NEXT);
+            let is_entry = call.cursor.is_none() || result(LISTING_VALID) != Some(Value::ZERO);
+            // Lines that fill a table give nothing and come by the million.
+            if !results.is_empty() && is_entry {
+                let element = &self.design.design().elements[call.target.element as usize];
+                let signal = element.signals[call.target.signal as usize].name.clone();
+                let instance = element.name.clone();
+                self.calls.push(SignalCall { line: call.line, time_ns: self.now_ns, instance, signal, results });
+            }
+            let (Some(cursor), Some(next)) = (call.cursor, next) else { break };
+            // A cursor that comes round to 0 ends the listing; one that does not move would never end it.
+            if next == Value::ZERO || next == values[cursor] {
+                break;
+            }
+            values[cursor] = next;
         }
         Ok(())
     }
@@ -304,7 +316,12 @@ impl<'d> Runtime<'d> {
     fn step(&mut self) -> Result<bool, RunError> {
         self.settle()?;
         self.fetch();
-        let Some((time_ns, event)) = self.next_event() else { return Ok(false) };
+        let Some((time_ns, event)) = self.next_event() else {
+            let Some(call) = self.control.next_end(&self.signals) else { return Ok(false) };
+            self.call(call)?;
+            self.wake_up();
+            return Ok(true);
+        };
         let moves_on = time_ns > self.now_ns;
         if moves_on {
             self.now_ns = time_ns;

@@ -43,10 +43,13 @@ fn parse_other(text: &str, field: &Field) -> Result<Value, String> {
     }
     let number = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         Some(digits) => Value::from_digits(digits, 16),
-        None => Value::from_digits(text, 10),
+        None => match text.strip_prefix("0b").or_else(|| text.strip_prefix("0B")) {
+            Some(digits) => Value::from_digits(digits, 2),
+            None => Value::from_digits(text, 10),
+        },
     };
     number.ok_or_else(|| {
-        format!("`{text}` is no value for `{}`; write a number, 0x…, true, 10.0.0.1, 2001:db8::1 or 02:00:00:00:00:01", field.name)
+        format!("`{text}` is no value for `{}`; write a number, 0x…, 0b…, true, 10.0.0.1, 2001:db8::1 or 02:00:00:00:00:01", field.name)
     })
 }
 
