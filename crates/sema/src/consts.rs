@@ -24,5 +24,5 @@ pub struct ConstEnv<'d, 'a> {
 ///
 /// Errors are reports about the expression: an unknown name, something that is not constant, a type that is no integer.
 pub fn eval(expr: &ast::Expr, env: &ConstEnv<'_, '_>) -> Result<ConstValue, Diagnostic> {
-    scratch::with(env.decls, &env.names, |lowerer| lowerer.const_expr(expr))
+    scratch::value_of(expr, env.decls, &env.names)
 }

@@ -23,17 +23,37 @@ pub fn with<R: Send>(
     })
 }
 
-/// The value of a literal that needs no lowering.
-pub fn literal(expr: &Expr) -> Option<ConstValue> {
-    let ExprKind::Int(literal) = &expr.kind else { return None };
-    let small = literal.limbs.first().copied().unwrap_or(0);
-    let plain = literal.limbs.len() <= 1 && small <= i32::MAX as u64 && !literal.unsigned && !literal.long;
-    plain.then(|| ConstValue { value: small.into(), width: ir::Width::of(32), signed: true })
+/// Like [`with`], for an expression; small ones do not need the large stack.
+pub fn value_of(
+    expr: &Expr,
+    decls: &Decls<'_>,
+    names: &BTreeMap<String, ConstValue>,
+) -> Result<ConstValue, Diagnostic> {
+    if !is_small(expr, names, SMALL_DEPTH) {
+        return with(decls, names, |lowerer| lowerer.const_expr_here(expr));
+    }
+    let mut lowerer = Lowerer::new(decls, None, names.clone());
+    match lowerer.const_expr_here(expr) {
+        Ok(value) => Ok(value),
+        Err(_) => Err(lowerer.reports.into_iter().next().expect("a failure is reported")),
+    }
 }
 
-impl Lowerer<'_, '_> {
-    /// The value of a constant expression of integer type.
-    pub fn const_expr(&mut self, expr: &Expr) -> Res<ConstValue> {
-        self.const_expr_here(expr)
+/// Nesting up to which an expression is small.
+const SMALL_DEPTH: u32 = 12;
+
+/// Whether an expression is made of few levels of literals, given names and operators.
+fn is_small(expr: &Expr, names: &BTreeMap<String, ConstValue>, depth: u32) -> bool {
+    if depth == 0 {
+        return false;
+    }
+    let inner = |expr: &Expr| is_small(expr, names, depth - 1);
+    match &expr.kind {
+        ExprKind::Int(_) | ExprKind::Bool(_) | ExprKind::Char(_) => true,
+        ExprKind::Name { qualifier: None, name } | ExprKind::Dollar(name) => names.contains_key(&name.text),
+        ExprKind::Unary(_, a) => inner(a),
+        ExprKind::Binary(_, a, b) => inner(a) && inner(b),
+        ExprKind::Conditional(a, b, c) => inner(a) && inner(b) && inner(c),
+        _ => false,
     }
 }
