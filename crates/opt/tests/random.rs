@@ -9,7 +9,7 @@ use ir::{
 use opt::{cse, dce, fold, pipeline, registers};
 
 fn check_pass(name: &str, pass: impl Fn(&Element, &Body) -> Body) {
-    for seed in 0..250 {
+    for seed in 0..200 {
         let design = generate::design(seed, 60);
         let mut changed = design.clone();
         for (element, before) in changed.elements.iter_mut().zip(&design.elements) {
@@ -59,7 +59,7 @@ fn dce_keeps_behaviour() {
 
 #[test]
 fn pipeline_keeps_behaviour() {
-    for seed in 1000..1400 {
+    for seed in 1000..1250 {
         let design = generate::design(seed, 100);
         let optimized = pipeline::run(design.clone());
         compare("pipeline", seed, &design, &optimized);
@@ -110,7 +110,7 @@ fn deepest_nesting_passes() {
 fn fold_keeps_small_expressions() {
     // The evaluator wants an element around the body; its state plays no part.
     let surrounding = generate::design(0, 0);
-    for seed in 0..30_000 {
+    for seed in 0..15_000 {
         let mut random = Random(seed);
         let body = expression(&mut random);
         let folded = dce::run(&fold::run(&cse::run(&fold::run(&body))), dce::Loads::Unobserved);
