@@ -120,7 +120,6 @@ codes! {
     E0310 Error "recursion";
     E0311 Error "not possible here";
     E0312 Error "unknown method";
-    E0313 Error "index out of range";
     E0314 Error "built-in not available in this section";
     E0315 Error "port number out of range";
     E0316 Error "message type differs";
@@ -135,6 +134,7 @@ codes! {
     E0325 Error "bit range";
     E0326 Error "constant defined by itself";
     W0301 Warning "bound not proven";
+    W0302 Warning "index out of range";
     // Element structure.
     E0401 Error "element declared twice";
     E0402 Error "type declared twice";

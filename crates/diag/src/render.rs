@@ -41,8 +41,7 @@ pub fn render(diagnostic: &Diagnostic, sources: &SourceMap, style: RenderStyle) 
     for label in here {
         excerpt = excerpt.annotation(annotation(label, AnnotationKind::Context, sources));
     }
-    let mut group =
-        level.primary_title(diagnostic.message.as_str()).id(diagnostic.code.name()).element(excerpt);
+    let mut group = level.primary_title(diagnostic.message.as_str()).id(diagnostic.code.name()).element(excerpt);
     for label in elsewhere {
         let marked = annotation(label, AnnotationKind::Context, sources);
         group = group.element(self::excerpt(label.span.file, sources).annotation(marked));

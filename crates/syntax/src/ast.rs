@@ -463,6 +463,7 @@ pub struct ChainNode {
 
 /// What a chain node names.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "chains are short and few")]
 pub enum NodeTarget {
     /// An instance or a boundary port.
     Name(NameTemplate),
@@ -745,5 +746,22 @@ pub enum UnaryOp {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the operators of C under their usual names")]
 pub enum BinaryOp {
-    Mul, Div, Rem, Add, Sub, Shl, Shr, Lt, Le, Gt, Ge, Eq, Ne, BitAnd, BitXor, BitOr, And, Or,
+    Mul,
+    Div,
+    Rem,
+    Add,
+    Sub,
+    Shl,
+    Shr,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+    Eq,
+    Ne,
+    BitAnd,
+    BitXor,
+    BitOr,
+    And,
+    Or,
 }

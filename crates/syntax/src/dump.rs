@@ -98,7 +98,9 @@ impl Lines {
     fn section(&mut self, section: &Section) {
         match &section.kind {
             SectionKind::State(decls) => self.node("state", |out| decls.iter().for_each(|decl| out.state_decl(decl))),
-            SectionKind::Meta(fields) => self.node("meta", |out| fields.iter().for_each(|field| out.line(&variable(field)))),
+            SectionKind::Meta(fields) => {
+                self.node("meta", |out| fields.iter().for_each(|field| out.line(&variable(field))))
+            }
             SectionKind::Init(body) => self.node("init", |out| out.block(body)),
             SectionKind::Handler(body) => self.node("handler", |out| out.block(body)),
             SectionKind::Packet(options, body) => {

@@ -100,7 +100,9 @@ impl Formatter<'_> {
             if is_sub {
                 self.levels.push(Level::Sub { end: self.parsed.sub_ends[at] as usize });
             }
-            let blank = self.blank_before(token.start as usize) && !closes && self.parsed.line_starts[at] == LineStart::Statement;
+            let blank = self.blank_before(token.start as usize)
+                && !closes
+                && self.parsed.line_starts[at] == LineStart::Statement;
             self.flush();
             self.open = Some(Line { indent: self.indent_of(at), blank_before: blank, pieces: Vec::new() });
         }
@@ -133,7 +135,9 @@ impl Formatter<'_> {
         let after_block = at > 0 && self.parsed.roles[at - 1] == Role::BlockClose;
         match self.parsed.line_starts[at] {
             LineStart::No => false,
-            LineStart::Statement => token.kind != TokenKind::Semi || self.break_next || at == 0 || self.opens_block(at - 1),
+            LineStart::Statement => {
+                token.kind != TokenKind::Semi || self.break_next || at == 0 || self.opens_block(at - 1)
+            }
             LineStart::Sub => token.line_break || self.break_next,
             LineStart::Else => self.break_next || !after_block && token.line_break,
         }
@@ -161,7 +165,8 @@ impl Formatter<'_> {
 
     /// Whether the block was on one line in the source and still is, with everything before it.
     fn fits_one_line(&self, open: usize, close: usize) -> bool {
-        let is_declaration = self.levels.is_empty() && self.open.as_ref().is_some_and(|line| self.declares_element(line));
+        let is_declaration =
+            self.levels.is_empty() && self.open.as_ref().is_some_and(|line| self.declares_element(line));
         let tokens = &self.parsed.tokens[open + 1..=close];
         if is_declaration || tokens.iter().any(|token| token.line_break || token.kind == TokenKind::Pragma) {
             return false;
@@ -221,7 +226,10 @@ impl Formatter<'_> {
         loop {
             let role = self.parsed.roles[end];
             let next_arm = self.is_label(end) && self.parsed.roles[end - 1] != Role::LabelColon;
-            if tokens[end].line_break || tokens[end].kind == TokenKind::End || depth == 0 && (role == Role::BlockClose || next_arm) {
+            if tokens[end].line_break
+                || tokens[end].kind == TokenKind::End
+                || depth == 0 && (role == Role::BlockClose || next_arm)
+            {
                 break;
             }
             match role {
@@ -242,12 +250,10 @@ impl Formatter<'_> {
 
     fn indent_of(&mut self, at: usize) -> usize {
         let is_label = self.is_label(at);
-        let closes = self.parsed.roles[at] == Role::BlockClose;
         if is_label && let Some(Level::Block { has_labels }) = self.levels.last_mut() {
             *has_labels = true;
             return self.indent() - 1;
         }
-        debug_assert!(!closes || self.open.is_none() || !self.levels.iter().any(|level| matches!(level, Level::Sub { end } if *end <= at)));
         self.indent()
     }
 
@@ -265,9 +271,13 @@ impl Formatter<'_> {
         let kind = self.parsed.tokens[at].kind;
         let previous = at.checked_sub(1).map(|n| (self.parsed.tokens[n].kind, self.parsed.roles[n]));
         let starts = self.parsed.line_starts[at] != LineStart::No;
-        let tight = matches!(role, Role::Postfix | Role::BlockOpen | Role::SliceColon | Role::LabelColon | Role::DepthStar | Role::ForSemi)
-            || matches!(kind, TokenKind::Semi | TokenKind::Comma | TokenKind::LParen | TokenKind::ColonColon)
-            || kind == TokenKind::LBracket && role == Role::Plain && !matches!(previous, Some((TokenKind::Arrow | TokenKind::FatArrow, _)));
+        let tight = matches!(
+            role,
+            Role::Postfix | Role::BlockOpen | Role::SliceColon | Role::LabelColon | Role::DepthStar | Role::ForSemi
+        ) || matches!(kind, TokenKind::Semi | TokenKind::Comma | TokenKind::LParen | TokenKind::ColonColon)
+            || kind == TokenKind::LBracket
+                && role == Role::Plain
+                && !matches!(previous, Some((TokenKind::Arrow | TokenKind::FatArrow, _)));
         let after = matches!(previous, Some((TokenKind::Dot | TokenKind::ColonColon, _)))
             || matches!(previous, Some((_, Role::Prefix | Role::AngleOpen | Role::PortClose | Role::BlockClose)));
         !starts && !tight && !after
@@ -285,25 +295,34 @@ impl Formatter<'_> {
         let text = &self.text[start..end];
         let is_line = text.starts_with("//");
         let rest = &self.text[end..];
-        let rest_of_line = rest[..rest.find('\n').unwrap_or(rest.len())].trim_start();
+        let rest = rest.trim_start_matches([' ', '\t', '\r']);
+        let ends_line = rest.is_empty() || rest.starts_with('\n');
         let next_starts = self.parsed.tokens[next].kind == TokenKind::End
             || self.parsed.line_starts[next] != LineStart::No
             || self.parsed.roles[next] == Role::BlockClose;
-        let joins_next = !is_line && !text.contains('\n') && !rest_of_line.is_empty() && self.parsed.roles[next] != Role::BlockClose;
-        let column = start - self.text[..start].rfind('\n').map_or(0, |n| n + 1);
-        let joined = self.open.as_ref().is_some_and(|line| matches!(line.pieces.last(), Some(Piece::Comment { joins_next: true, .. })));
+        let joins_next = !is_line && !text.contains('\n') && !ends_line && self.parsed.roles[next] != Role::BlockClose;
+        // Only the later lines of a comment need it; a line is then searched no further than to the comment before.
+        let column = match text.contains('\n') {
+            true => start - self.text[..start].rfind('\n').map_or(0, |n| n + 1),
+            false => 0,
+        };
+        let joined = self
+            .open
+            .as_ref()
+            .is_some_and(|line| matches!(line.pieces.last(), Some(Piece::Comment { joins_next: true, .. })));
         if begins_line && next_starts && !joined {
             let blank = self.blank_before(start);
             self.flush();
             self.open = Some(Line { indent: self.comment_indent(next), blank_before: blank, pieces: Vec::new() });
             self.push(Piece::Comment { start, end, column, breaks: false, trails: false, joins_next });
         } else {
-            let after_comment = self.open.as_ref().is_some_and(|line| matches!(line.pieces.last(), Some(Piece::Comment { .. })));
+            let after_comment =
+                self.open.as_ref().is_some_and(|line| matches!(line.pieces.last(), Some(Piece::Comment { .. })));
             let breaks = begins_line && !joined || self.break_next && after_comment;
             let joins_next = joins_next && joined;
             self.push(Piece::Comment { start, end, column, breaks, trails: !begins_line, joins_next });
         }
-        self.break_next = is_line || self.text[start..end].contains('\n') || (begins_line && rest_of_line.is_empty());
+        self.break_next = is_line || self.text[start..end].contains('\n') || (begins_line && ends_line);
         self.previous_end = end;
         self.after_open = false;
     }

@@ -88,7 +88,8 @@ impl Lexer<'_> {
 
     /// Whether the byte before `start` ends an operand, so that a dot is a member access or a range.
     fn after_operand(&self, start: usize) -> bool {
-        start > 0 && matches!(self.bytes[start - 1], b'.' | b')' | b']' | b'_' | b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9')
+        start > 0
+            && matches!(self.bytes[start - 1], b'.' | b')' | b']' | b'_' | b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9')
     }
 
     fn line_end(&self, from: usize) -> usize {
@@ -192,7 +193,9 @@ impl Lexer<'_> {
                 format!("this number needs more than {WIDTH_BITS_MAX} bits"),
                 format!("the widest integer is `uint<{WIDTH_BITS_MAX}>`; split the value over an array"),
             ),
-            IntFault::NoDigits => (Code::E0108, format!("`{text}` has no digits"), "write a digit after the prefix".into()),
+            IntFault::NoDigits => {
+                (Code::E0108, format!("`{text}` has no digits"), "write a digit after the prefix".into())
+            }
             IntFault::BadDigit('_') => {
                 let help = format!("separate digits with `'`: `{}`", text.replace('_', "'"));
                 (Code::E0108, format!("`_` in the number `{text}`"), help)

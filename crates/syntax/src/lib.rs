@@ -4,12 +4,12 @@
 //! and [`dump`] prints its tree.
 
 pub mod ast;
-mod token;
-mod literal;
-mod lexer;
-mod parser;
 mod dump;
 mod format;
+mod lexer;
+mod literal;
+mod parser;
+mod token;
 
 pub use dump::dump;
 pub use format::format;

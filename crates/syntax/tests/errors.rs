@@ -66,10 +66,14 @@ fn every_code_has_a_file_that_shows_it() {
 fn examples_of_the_pages_hold() {
     for name in syntax_codes() {
         let code = Code::parse(name).unwrap();
-        let blocks: Vec<&str> = code.page().split("```clnp\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+        let blocks: Vec<&str> =
+            code.page().split("```clnp\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
         let [wrong, right] = blocks[..] else { panic!("{name} has {} examples", blocks.len()) };
         let codes: Vec<Code> = syntax::parse(FileId(0), wrong).diagnostics.iter().map(|d| d.code).collect();
-        assert!(!codes.is_empty() && codes.iter().all(|&found| found == code), "the wrong example of {name} gives {codes:?}");
+        assert!(
+            !codes.is_empty() && codes.iter().all(|&found| found == code),
+            "the wrong example of {name} gives {codes:?}"
+        );
         let rest = syntax::parse(FileId(0), right).diagnostics;
         assert!(rest.is_empty(), "the right example of {name} gives {rest:?}");
     }

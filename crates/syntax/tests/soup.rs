@@ -1,6 +1,6 @@
 //! Random text: no panic, no overflow, bounded diagnostics; and what parses is formatted without change of meaning.
 //!
-//! A failing case prints its input and is kept by proptest in `proptest-regressions/`.
+//! A failing case prints its input; keep it as a file in `tests/errors` or `tests/data`.
 
 use diag::{FileId, RenderStyle, SourceMap};
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_assert_eq, prop_oneof, proptest};
@@ -13,14 +13,124 @@ const EVERYTHING: &str = include_str!("data/everything.clnp");
 const MESSY: &str = include_str!("data/messy.clnp");
 
 const WORDS: &[&str] = &[
-    "if", "else", "for", "while", "do", "switch", "case", "default", "return", "struct", "enum", "const", "constexpr", "static",
-    "uint", "uint<8>", "uint32_t", "unsigned", "long", "int", "flit_t", "auto", "void", "x", "y", "Name", "host", "import", "sizeof",
-    "static_cast<", ".element", ".element_group", ".state", ".handler", ".packet", ".signal", ".repeat", ".unroll", ".header",
-    ".hls_pragma", ".timing", "BREAK", "true", "typedef", "class", "float", "goto", "try", "new", "template", "{", "}", "(", ")",
-    "[", "]", "<", ">", ">>", ">=", ">>=", "<<", "<<=", "=", "==", "!", "~", "+", "-", "*", "/", "%", "&", "&&", "|", "||", "^",
-    "?", ":", "::", ";", ",", ".", "..", "->", "=>", "++", "--", "+=", "@", "$i", "${i}", "$", "1", "0x1F", "08", "1.5", "1e9",
-    "1'000", "'a'", "'\\''", "'", "\"s\"", "\"", "// c\n", "/* c */", "/*", "#pragma x\n", "#define X 5\n", "\n", "\n\n", " ", "\t",
-    "\u{feff}", "“", "é", "\r\n", "\\",
+    "if",
+    "else",
+    "for",
+    "while",
+    "do",
+    "switch",
+    "case",
+    "default",
+    "return",
+    "struct",
+    "enum",
+    "const",
+    "constexpr",
+    "static",
+    "uint",
+    "uint<8>",
+    "uint32_t",
+    "unsigned",
+    "long",
+    "int",
+    "flit_t",
+    "auto",
+    "void",
+    "x",
+    "y",
+    "Name",
+    "host",
+    "import",
+    "sizeof",
+    "static_cast<",
+    ".element",
+    ".element_group",
+    ".state",
+    ".handler",
+    ".packet",
+    ".signal",
+    ".repeat",
+    ".unroll",
+    ".header",
+    ".hls_pragma",
+    ".timing",
+    "BREAK",
+    "true",
+    "typedef",
+    "class",
+    "float",
+    "goto",
+    "try",
+    "new",
+    "template",
+    "{",
+    "}",
+    "(",
+    ")",
+    "[",
+    "]",
+    "<",
+    ">",
+    ">>",
+    ">=",
+    ">>=",
+    "<<",
+    "<<=",
+    "=",
+    "==",
+    "!",
+    "~",
+    "+",
+    "-",
+    "*",
+    "/",
+    "%",
+    "&",
+    "&&",
+    "|",
+    "||",
+    "^",
+    "?",
+    ":",
+    "::",
+    ";",
+    ",",
+    ".",
+    "..",
+    "->",
+    "=>",
+    "++",
+    "--",
+    "+=",
+    "@",
+    "$i",
+    "${i}",
+    "$",
+    "1",
+    "0x1F",
+    "08",
+    "1.5",
+    "1e9",
+    "1'000",
+    "'a'",
+    "'\\''",
+    "'",
+    "\"s\"",
+    "\"",
+    "// c\n",
+    "/* c */",
+    "/*",
+    "#pragma x\n",
+    "#define X 5\n",
+    "\n",
+    "\n\n",
+    " ",
+    "\t",
+    "\u{feff}",
+    "“",
+    "é",
+    "\r\n",
+    "\\",
 ];
 
 fn parse_and_render(text: &str) {
@@ -56,7 +166,8 @@ fn assert_same_lines(actual: &str, expected: &str, what: &str, text: &str) {
 }
 
 fn words() -> impl Strategy<Value = String> {
-    let spaced = (select(WORDS), prop_oneof![Just(""), Just(" "), Just("\n")]).prop_map(|(word, space)| format!("{word}{space}"));
+    let spaced = (select(WORDS), prop_oneof![Just(""), Just(" "), Just("\n")])
+        .prop_map(|(word, space)| format!("{word}{space}"));
     proptest::collection::vec(spaced, 0..80).prop_map(|words| words.concat())
 }
 
@@ -80,7 +191,11 @@ fn respace(text: &str, choices: &[u8]) -> String {
     let mut out = String::new();
     let mut next = choices.iter().cycle();
     for line in text.lines() {
-        let graph_line = line.contains("->") || line.contains("=>") || line.contains("::") || line.contains("//") || line.contains('#');
+        let graph_line = line.contains("->")
+            || line.contains("=>")
+            || line.contains("::")
+            || line.contains("//")
+            || line.contains('#');
         for c in line.chars() {
             match (c, next.next().copied().unwrap_or(0)) {
                 (' ', 0..40) if !graph_line => out.push('\n'),
@@ -141,13 +256,86 @@ proptest! {
     }
 }
 
+/// Long valid files on one line and on many.
+#[test]
+fn long_files_are_formatted_in_time() {
+    let n = 20_000;
+    let statements = [
+        "x = 1; ",
+        "{ x; } ",
+        "/* c */ ",
+        "if (x) { y(); } ",
+        "x = 1; // c\n",
+        "switch (x) { case 1: y(); } ",
+        "uint8_t z[2] = {1, 2}; ",
+    ];
+    for statement in statements {
+        let text = format!(".element E <1, 1> {{ .handler {{ {} }} }}", statement.repeat(n));
+        let started = std::time::Instant::now();
+        check_format(&text);
+        let taken = started.elapsed();
+        assert!(taken.as_secs() < 8, "{statement:?} took {taken:?}");
+    }
+    check_format(&format!("constexpr uint32_t T[] = {{{}}};", "1, ".repeat(n)));
+    check_format(&format!("{}a -> b", "/* c */ a -> b; ".repeat(n)));
+}
+
 /// Texts that nest or repeat without end, on the small stack of a test thread.
 #[test]
 fn deep_and_long() {
     let n = 100_000;
-    for piece in ["(", "[", "{", "-", "!", "~", "a[", "f(", "a?", "a?b:", "a=", "a+", "if(x)", "if(x){", "else ", "for(;;)", "do ", "while(x)",
-        "switch(x){case 1:", "uint<", "(int)", "static_cast<uint<", "a.b<c>(", "{{", ".repeat(i,0,1){", "struct A{", "&", "a,", "a::",
-        "*", "x[1:", "int(", "E{", "case 1:", "$i", "\"s\"", "if(x);else ", ".unroll ", "++", "a.", "a()", "a[0]", "a++ ", "1 +", "'", "/*", "#define A\n", "/* c */", "// c\n", "\n"] {
+    for piece in [
+        "(",
+        "[",
+        "{",
+        "-",
+        "!",
+        "~",
+        "a[",
+        "f(",
+        "a?",
+        "a?b:",
+        "a=",
+        "a+",
+        "if(x)",
+        "if(x){",
+        "else ",
+        "for(;;)",
+        "do ",
+        "while(x)",
+        "switch(x){case 1:",
+        "uint<",
+        "(int)",
+        "static_cast<uint<",
+        "a.b<c>(",
+        "{{",
+        ".repeat(i,0,1){",
+        "struct A{",
+        "&",
+        "a,",
+        "a::",
+        "*",
+        "x[1:",
+        "int(",
+        "E{",
+        "case 1:",
+        "$i",
+        "\"s\"",
+        "if(x);else ",
+        ".unroll ",
+        "++",
+        "a.",
+        "a()",
+        "a[0]",
+        "a++ ",
+        "1 +",
+        "'",
+        "/*",
+        "#define A\n",
+        "/* c */",
+        "// c\n",
+        "\n",
+    ] {
         let many = piece.repeat(n);
         for text in [
             many.clone(),

@@ -30,8 +30,12 @@ fn tight_after(kind: TokenKind, role: Role) -> bool {
     match role {
         Role::Prefix | Role::AngleOpen | Role::PortsOpen | Role::CastClose | Role::SliceColon | Role::DepthStar => true,
         Role::ListOpen | Role::PortClose => true,
-        _ => matches!(kind, TokenKind::LParen | TokenKind::LBracket | TokenKind::ColonColon | TokenKind::Dot | TokenKind::DotDot)
-            && role != Role::InstanceFlag,
+        _ => {
+            matches!(
+                kind,
+                TokenKind::LParen | TokenKind::LBracket | TokenKind::ColonColon | TokenKind::Dot | TokenKind::DotDot
+            ) && role != Role::InstanceFlag
+        }
     }
 }
 
@@ -42,14 +46,17 @@ fn tight_before(left: usize, right: usize, text: &str, parsed: &Annotated) -> bo
         Role::Postfix | Role::AngleOpen | Role::AngleClose | Role::PortsClose | Role::SliceColon => return true,
         Role::LabelColon | Role::DepthStar | Role::ListClose | Role::ForSemi => {
             // `for (;;)` and `for (a; ; b)`.
-            return !(right_role == Role::ForSemi && left_role == Role::ForSemi && l.end < r.start) || l.kind == TokenKind::LParen;
+            return !(right_role == Role::ForSemi && left_role == Role::ForSemi && l.end < r.start)
+                || l.kind == TokenKind::LParen;
         }
         Role::SpacedParen | Role::Prefix | Role::PortsOpen | Role::NamesOpen | Role::NamesClose => return false,
         _ => {}
     }
     let word = &text[l.start as usize..l.end as usize];
     let after_name = match l.kind {
-        TokenKind::Ident => !matches!(word, "if" | "for" | "while" | "switch" | "return" | "case" | "else" | "in" | "do" | "const"),
+        TokenKind::Ident => {
+            !matches!(word, "if" | "for" | "while" | "switch" | "return" | "case" | "else" | "in" | "do" | "const")
+        }
         TokenKind::Dollar => true,
         TokenKind::Int => left_role == Role::Postfix,
         TokenKind::RParen | TokenKind::RBracket => left_role != Role::CastClose,
@@ -79,7 +86,11 @@ fn would_merge(left: &str, right: &str) -> bool {
     let (Some(l), Some(r)) = (left.chars().next_back(), right.chars().next()) else { return false };
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';
     let repeats = l == r && matches!(l, '+' | '-' | '&' | '|' | '<' | '=' | ':' | '.' | '/');
-    let forms = matches!((l, r), ('-', '>') | ('=', '>') | ('/', '*') | ('*', '/')) || r == '=' && !is_word(l) && !matches!(l, ')' | ']' | '}');
-    let number_dot = l.is_ascii_digit() && right.starts_with('.') && !right.starts_with("..") && left.starts_with(|c: char| c.is_ascii_digit());
+    let forms = matches!((l, r), ('-', '>') | ('=', '>') | ('/', '*') | ('*', '/'))
+        || r == '=' && !is_word(l) && !matches!(l, ')' | ']' | '}');
+    let number_dot = l.is_ascii_digit()
+        && right.starts_with('.')
+        && !right.starts_with("..")
+        && left.starts_with(|c: char| c.is_ascii_digit());
     is_word(l) && is_word(r) || repeats && !(l == ':' && left == "::" && is_word(r)) || forms || number_dot
 }

@@ -146,7 +146,11 @@ impl Wrapper<'_> {
     fn run(&mut self) {
         let pieces = &self.line.pieces;
         let trailing = match pieces.as_slice() {
-            [.., _, Piece::Comment { trails: true, breaks: false, start, end, .. }] if !self.text[*start..*end].contains('\n') => 1,
+            [.., _, Piece::Comment { trails: true, breaks: false, start, end, .. }]
+                if !self.text[*start..*end].contains('\n') =>
+            {
+                1
+            }
             _ => 0,
         };
         let code = &pieces[..pieces.len() - trailing];
@@ -187,7 +191,14 @@ impl Wrapper<'_> {
     }
 
     /// The end of the line of text that begins with piece `first`; leaves `brackets` as they are there.
-    fn line_end(&self, code: &[Piece], first: usize, indent: usize, brackets: &mut Brackets, n_printed: usize) -> usize {
+    fn line_end(
+        &self,
+        code: &[Piece],
+        first: usize,
+        indent: usize,
+        brackets: &mut Brackets,
+        n_printed: usize,
+    ) -> usize {
         let mut columns = indent;
         let mut best: Option<(usize, (bool, usize), Brackets)> = None;
         for (n, piece) in code.iter().enumerate().skip(first) {
@@ -195,10 +206,11 @@ impl Wrapper<'_> {
                 if breaks(piece) {
                     return n;
                 }
-                if let Some(rank) = self.break_rank(&code[n - 1], piece, brackets.opened_on.len()) {
-                    if best.as_ref().is_none_or(|(_, least, _)| rank <= *least) {
-                        best = Some((n, rank, brackets.clone()));
-                    }
+                let rank = self.break_rank(&code[n - 1], piece, brackets.opened_on.len());
+                if let Some(rank) = rank
+                    && best.as_ref().is_none_or(|(_, least, _)| rank <= *least)
+                {
+                    best = Some((n, rank, brackets.clone()));
                 }
                 columns += usize::from(space_between(&code[n - 1], piece, self.text, self.parsed));
             }
@@ -221,19 +233,21 @@ impl Wrapper<'_> {
     /// than shallow.
     fn break_rank(&self, left: &Piece, right: &Piece, depth: usize) -> Option<(bool, usize)> {
         use TokenKind::*;
-        let (Piece::Token { at: left, .. }, Piece::Token { at: right, glued: false, .. }) = (left, right) else { return None };
+        let (Piece::Token { at: left, .. }, Piece::Token { at: right, glued: false, .. }) = (left, right) else {
+            return None;
+        };
         let (left_kind, left_role) = (self.parsed.tokens[*left].kind, self.parsed.roles[*left]);
         let right_kind = self.parsed.tokens[*right].kind;
         if matches!(right_kind, Arrow | FatArrow) {
             return Some((false, depth));
         }
-        if left_role != Role::Plain && left_role != Role::ListOpen || matches!(self.parsed.roles[*right], Role::Postfix) {
+        if left_role != Role::Plain && left_role != Role::ListOpen || matches!(self.parsed.roles[*right], Role::Postfix)
+        {
             return None;
         }
         match left_kind {
-            Comma | AndAnd | OrOr | Plus | Minus | Star | Slash | Percent | And | Or | Caret | EqEq | Ne | Le | Ge | Lt | Gt | Shl => {
-                Some((false, depth))
-            }
+            Comma | AndAnd | OrOr | Plus | Minus | Star | Slash | Percent | And | Or | Caret | EqEq | Ne | Le | Ge
+            | Lt | Gt | Shl => Some((false, depth)),
             Str if right_kind == Str => Some((false, depth)),
             Eq | PlusEq | MinusEq | AndEq | OrEq | CaretEq => Some((true, depth)),
             LBrace if left_role == Role::ListOpen && right_kind != RBrace => Some((true, depth)),

@@ -108,7 +108,12 @@ impl Parser<'_> {
                 (None, Some(n)) if at == 0 => sized.push(int_literal(n, name.span)),
                 (None, _) => {
                     let message = format!("the array `{}` has no size", name.text);
-                    let diagnostic = Diagnostic::new(Code::E0127, name.span, message, "write the number of elements between the brackets");
+                    let diagnostic = Diagnostic::new(
+                        Code::E0127,
+                        name.span,
+                        message,
+                        "write the number of elements between the brackets",
+                    );
                     self.report(diagnostic);
                     sized.push(Expr { kind: ExprKind::Error, span: name.span });
                 }
@@ -196,7 +201,12 @@ impl Parser<'_> {
         let declarators = self.declarators("a name for the field")?;
         if self.at(TokenKind::Colon) {
             let span = self.span();
-            return Err(self.refuse(Code::E0123, span, "bit-fields are not part of the language", "give the field an exact width: `uint<3> flags;`"));
+            return Err(self.refuse(
+                Code::E0123,
+                span,
+                "bit-fields are not part of the language",
+                "give the field an exact width: `uint<3> flags;`",
+            ));
         }
         self.semicolon("the field")?;
         let declared = self.variables(&ty, false, declarators);
@@ -224,7 +234,8 @@ impl Parser<'_> {
     fn enum_values(&mut self, open: Span) -> Parse<Vec<(Ident, Option<Expr>)>> {
         let mut values = Vec::new();
         while !self.at(TokenKind::RBrace) {
-            let name = self.ident("a name for the value", "values are names with an optional `= number`, separated by commas")?;
+            let name = self
+                .ident("a name for the value", "values are names with an optional `= number`, separated by commas")?;
             let value = if self.eat(TokenKind::Eq) { Some(self.bracketed_expr()?) } else { None };
             values.push((name, value));
             if !self.eat(TokenKind::Comma) {
@@ -237,8 +248,10 @@ impl Parser<'_> {
 
     /// After a fault in a braced list: skips past its `}`, unless a `;` comes first.
     pub(super) fn skip_list(&mut self) {
+        /// A list that goes on further is taken for one without an end; this keeps the search linear.
+        const LIST_TOKENS_MAX: usize = 4096;
         let mut depth = 0_u32;
-        for at in self.pos..self.tokens.len() {
+        for at in (self.pos..self.tokens.len()).take(LIST_TOKENS_MAX) {
             match self.tokens[at].kind {
                 TokenKind::LBrace => depth += 1,
                 TokenKind::RBrace if depth == 0 => {
@@ -268,7 +281,8 @@ impl Parser<'_> {
             let span = self.since(start);
             self.bump();
             let message = format!("the function `{}` has no body", name.text);
-            let help = "write the body here; functions may be called before they are declared, so no prototype is needed";
+            let help =
+                "write the body here; functions may be called before they are declared, so no prototype is needed";
             return Err(self.report(Diagnostic::new(Code::E0101, span, message, help)));
         }
         self.eat_word("const");

@@ -35,12 +35,16 @@ impl Parser<'_> {
         let cond = self.with_stops(stops, |p| p.expr())?;
         if self.at(TokenKind::Semi) {
             let span = self.span();
-            return Err(self.report(Diagnostic::new(
-                Code::E0104,
-                span,
-                "missing `)`",
-                "close the parenthesis; a declaration belongs on a line before the statement",
-            ).label("expected `)`").related(open, "opened here")));
+            return Err(self.report(
+                Diagnostic::new(
+                    Code::E0104,
+                    span,
+                    "missing `)`",
+                    "close the parenthesis; a declaration belongs on a line before the statement",
+                )
+                .label("expected `)`")
+                .related(open, "opened here"),
+            ));
         }
         self.close(TokenKind::RParen, open)?;
         Ok(cond)
@@ -164,7 +168,12 @@ impl Parser<'_> {
     pub(super) fn refuse_comma(&mut self) {
         if self.at(TokenKind::Comma) {
             let span: Span = self.span();
-            self.refuse(Code::E0124, span, "the comma operator is not part of the language", "write two statements, each with its `;`");
+            self.refuse(
+                Code::E0124,
+                span,
+                "the comma operator is not part of the language",
+                "write two statements, each with its `;`",
+            );
             while self.eat(TokenKind::Comma) {
                 if self.expr().is_err() {
                     return;

@@ -6,8 +6,8 @@ use diag::{Code, Diagnostic, Span};
 
 use super::{LineStart, Parse, Parser, Reported, Role, Stops, words};
 use crate::ast::{
-    Chain, ChainNode, Expr, GraphRepeat, GraphStmt, Ident, InstanceArg, InstanceConfig, InstanceDecl, Link, NamePart, NameTemplate,
-    NodeTarget,
+    Chain, ChainNode, Expr, GraphRepeat, GraphStmt, Ident, InstanceArg, InstanceConfig, InstanceDecl, Link, NamePart,
+    NameTemplate, NodeTarget,
 };
 use crate::token::TokenKind;
 
@@ -90,7 +90,8 @@ impl Parser<'_> {
         if self.at(TokenKind::Dot) {
             return self.graph_directive();
         }
-        let on_host = self.at_word("host") && self.kind_at(1) == TokenKind::Ident && self.kind_at(2) == TokenKind::ColonColon;
+        let on_host =
+            self.at_word("host") && self.kind_at(1) == TokenKind::Ident && self.kind_at(2) == TokenKind::ColonColon;
         if on_host || self.kind_at(1) == TokenKind::ColonColon {
             return Ok(GraphStmt::Instance(self.instance(on_host)?));
         }
@@ -152,8 +153,14 @@ impl Parser<'_> {
         }
         match self.kind() {
             TokenKind::RBrace | TokenKind::End => Ok(()),
-            TokenKind::Minus | TokenKind::Eq | TokenKind::Lt => Err(self.unexpected("`->`, `=>` or the end of the line", "connect with `->` (lossless) or `=>` (lossy)")),
-            _ => Err(self.unexpected("the end of the line", "write each statement of a graph on its own line, or separate them with `;`")),
+            TokenKind::Minus | TokenKind::Eq | TokenKind::Lt => {
+                Err(self
+                    .unexpected("`->`, `=>` or the end of the line", "connect with `->` (lossless) or `=>` (lossy)"))
+            }
+            _ => Err(self.unexpected(
+                "the end of the line",
+                "write each statement of a graph on its own line, or separate them with `;`",
+            )),
         }
     }
 
@@ -200,7 +207,12 @@ impl Parser<'_> {
         let span = self.since(start);
         if matches!(self.kind(), TokenKind::Arrow | TokenKind::FatArrow) {
             let help = "write the settings on their own line, then connect the port by its name";
-            return Err(self.report(Diagnostic::new(Code::E0126, span, "settings and a connection in one statement", help)));
+            return Err(self.report(Diagnostic::new(
+                Code::E0126,
+                span,
+                "settings and a connection in one statement",
+                help,
+            )));
         }
         self.end_of_statement()?;
         Ok(InstanceDecl { on_host: false, element, names: Vec::new(), config, span })
@@ -219,7 +231,9 @@ impl Parser<'_> {
                     parts.push(NamePart::Var(self.dollar_name().text));
                     self.bump();
                 }
-                TokenKind::Ident if parts.is_empty() => parts.push(NamePart::Text(self.ident("a name", STATEMENT_HELP)?.text)),
+                TokenKind::Ident if parts.is_empty() => {
+                    parts.push(NamePart::Text(self.ident("a name", STATEMENT_HELP)?.text))
+                }
                 TokenKind::Ident | TokenKind::Int if !parts.is_empty() => {
                     parts.push(NamePart::Text(self.text_of(self.token()).to_owned()));
                     self.bump();
@@ -330,10 +344,16 @@ impl Parser<'_> {
         if let NodeTarget::Name(name) = &node.target {
             let [NamePart::Text(word)] = name.parts.as_slice() else { return self.unexpected("`->`", STATEMENT_HELP) };
             let near = words::nearest(word, words::TOP_DIRECTIVES.iter().chain(&["repeat"]).copied());
-            let looks_like_directive = matches!(self.kind(), TokenKind::Ident | TokenKind::Str | TokenKind::LBrace) && self.same_line(0);
+            let looks_like_directive =
+                matches!(self.kind(), TokenKind::Ident | TokenKind::Str | TokenKind::LBrace) && self.same_line(0);
             if let Some(near) = near.filter(|_| looks_like_directive) {
                 let message = format!("unknown directive `{word}`");
-                return self.report(Diagnostic::new(Code::E0111, name.span, message, format!("did you mean `.{near}`?")));
+                return self.report(Diagnostic::new(
+                    Code::E0111,
+                    name.span,
+                    message,
+                    format!("did you mean `.{near}`?"),
+                ));
             }
         }
         if self.at(TokenKind::Lt) && self.kind_at(1) == TokenKind::Minus {

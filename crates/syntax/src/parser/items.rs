@@ -4,8 +4,8 @@ use diag::{Code, Diagnostic, Span};
 
 use super::{Parse, Parser, Reported, Role, Stops, words};
 use crate::ast::{
-    AliasDecl, BinaryOp, Doc, ElementDecl, Expr, ExprKind, File, GroupDecl, HeaderDecl, Import, Item, ParamDecl, PortGroup, PortList,
-    Section,
+    AliasDecl, BinaryOp, Doc, ElementDecl, Expr, ExprKind, File, GroupDecl, HeaderDecl, Import, Item, ParamDecl,
+    PortGroup, PortList, Section,
 };
 use crate::token::TokenKind;
 
@@ -39,7 +39,9 @@ impl Parser<'_> {
         match self.word() {
             "import" if self.kind_at(1) != TokenKind::ColonColon => items.push(Item::Import(self.import()?)),
             "struct" | "enum" if self.declares_type() => items.push(self.type_item()?),
-            "element" | "element_group" | "header" | "alias" if self.kind_at(1) == TokenKind::Ident && self.same_line(1) => {
+            "element" | "element_group" | "header" | "alias"
+                if self.kind_at(1) == TokenKind::Ident && self.same_line(1) =>
+            {
                 return self.missing_dot(items);
             }
             word => {
@@ -125,7 +127,12 @@ impl Parser<'_> {
             return Reported;
         }
         let span = self.bump();
-        self.report(Diagnostic::new(Code::E0105, span, "this `}` closes nothing", "remove it, or add the missing `{` above"))
+        self.report(Diagnostic::new(
+            Code::E0105,
+            span,
+            "this `}` closes nothing",
+            "remove it, or add the missing `{` above",
+        ))
     }
 
     /// Skips to where the next declaration or graph statement may begin.
@@ -155,8 +162,10 @@ impl Parser<'_> {
     /// Whether, after a broken declaration, the line here looks like the rest of it rather than a new statement.
     fn rest_is_declaration(&self) -> bool {
         let next = self.kind_at(1);
-        !matches!(next, TokenKind::ColonColon | TokenKind::Arrow | TokenKind::FatArrow | TokenKind::LBracket | TokenKind::Str)
-            && !self.declaration_ahead()
+        !matches!(
+            next,
+            TokenKind::ColonColon | TokenKind::Arrow | TokenKind::FatArrow | TokenKind::LBracket | TokenKind::Str
+        ) && !self.declaration_ahead()
             && !matches!(self.word(), "struct" | "enum" | "import" | "host")
     }
 
@@ -207,7 +216,11 @@ impl Parser<'_> {
         }
         let pointer = usize::from(matches!(self.kind_at(end), TokenKind::Star | TokenKind::And));
         let named = self.kind_at(end + pointer) == TokenKind::Ident && self.same_line(end + pointer);
-        named && matches!(self.kind_at(end + pointer + 1), TokenKind::LParen | TokenKind::Eq | TokenKind::Semi | TokenKind::LBracket)
+        named
+            && matches!(
+                self.kind_at(end + pointer + 1),
+                TokenKind::LParen | TokenKind::Eq | TokenKind::Semi | TokenKind::LBracket
+            )
     }
 
     fn const_or_function(&mut self, items: &mut Vec<Item>) -> Parse<()> {
@@ -448,8 +461,8 @@ impl Parser<'_> {
         let mut lines: Vec<String> = Vec::new();
         while let Some(comment) = at.checked_sub(1).map(|n| self.comments[n]) {
             let gap = &self.text[comment.end as usize..below as usize];
-            let line_start = self.text[..comment.start as usize].rfind('\n').map_or(0, |n| n + 1);
-            let on_own_line = self.text[line_start..comment.start as usize].trim().is_empty();
+            let before = self.text[..comment.start as usize].trim_end_matches([' ', '\t']);
+            let on_own_line = before.is_empty() || before.ends_with('\n');
             let adjoins = gap.trim().is_empty() && gap.matches('\n').count() <= 1;
             if !on_own_line || !adjoins {
                 break;

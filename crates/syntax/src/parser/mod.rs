@@ -7,15 +7,15 @@
 //!
 //! While it parses, it notes for the formatter what each token turned out to be ([`Role`]) and which ones begin a line ([`LineStart`]).
 
-mod words;
-mod items;
-mod sections;
-mod graph;
-mod types;
 mod declarations;
-mod statements;
 mod expressions;
+mod graph;
+mod items;
 mod primary;
+mod sections;
+mod statements;
+mod types;
+mod words;
 
 use diag::{Code, Diagnostic, FileId, Span};
 
@@ -359,7 +359,8 @@ impl Parser<'_> {
             return Ok(self.bump());
         }
         let ends_statement =
-            matches!(self.kind(), TokenKind::Semi | TokenKind::LBrace | TokenKind::RBrace | TokenKind::End) || self.begins_statement();
+            matches!(self.kind(), TokenKind::Semi | TokenKind::LBrace | TokenKind::RBrace | TokenKind::End)
+                || self.begins_statement();
         if ends_statement {
             let text = kind.text();
             let message = format!("missing `{text}`");
@@ -429,7 +430,9 @@ impl Parser<'_> {
         if !self.depth_reported {
             self.depth_reported = true;
             let message = "this is nested too deeply";
-            let help = format!("at most {DEPTH_MAX} levels and {HEIGHT_MAX} operators in a chain: use a function, variables or a table");
+            let help = format!(
+                "at most {DEPTH_MAX} levels and {HEIGHT_MAX} operators in a chain: use a function, variables or a table"
+            );
             self.report(Diagnostic::new(Code::E0113, self.span(), message, help));
         }
         Reported
@@ -459,13 +462,14 @@ impl Parser<'_> {
             TokenKind::End => "before the end of the file".to_owned(),
             _ => format!("before {}", self.found_directive()),
         };
-        let diagnostic = Diagnostic::new(Code::E0103, self.span(), "missing `}`", "close the block that was opened above with `}`");
+        let diagnostic =
+            Diagnostic::new(Code::E0103, self.span(), "missing `}`", "close the block that was opened above with `}`");
         let diagnostic = diagnostic.label(format!("expected `}}` {found}"));
         // A block inside the open one that ended too far left has probably taken its `}`.
         let diagnostic = match self.outdented.take().filter(|(inner, _)| inner.start > open.start) {
-            Some((inner, close)) => {
-                diagnostic.related(inner, "this `{` seems not to be closed").related(close, "this `}` has another indent")
-            }
+            Some((inner, close)) => diagnostic
+                .related(inner, "this `{` seems not to be closed")
+                .related(close, "this `}` has another indent"),
             None => diagnostic.related(open, "this `{` is not closed"),
         };
         self.report(diagnostic);
@@ -494,7 +498,9 @@ impl Parser<'_> {
                     self.skip_braces();
                     return;
                 }
-                _ if self.pos > start && (self.begins_statement() || self.at_section() || self.at_top_directive()) => return,
+                _ if self.pos > start && (self.begins_statement() || self.at_section() || self.at_top_directive()) => {
+                    return;
+                }
                 _ => {
                     self.bump();
                 }

@@ -56,7 +56,13 @@ impl Parser<'_> {
         }
         let operand = matches!(
             self.kind_at(at + 1),
-            TokenKind::Ident | TokenKind::Int | TokenKind::Char | TokenKind::Dollar | TokenKind::Tilde | TokenKind::Bang | TokenKind::LParen
+            TokenKind::Ident
+                | TokenKind::Int
+                | TokenKind::Char
+                | TokenKind::Dollar
+                | TokenKind::Tilde
+                | TokenKind::Bang
+                | TokenKind::LParen
         );
         builtin || (operand && self.same_line(at + 1))
     }
@@ -109,7 +115,8 @@ impl Parser<'_> {
             _ => return Err(self.unexpected("a field or function name", "write the name after the dot: `f.sop()`")),
         };
         let start = object.span;
-        let is_generic = self.at(TokenKind::Lt) && self.angle_end(0).is_some_and(|n| self.kind_at(n) == TokenKind::LParen);
+        let is_generic =
+            self.at(TokenKind::Lt) && self.angle_end(0).is_some_and(|n| self.kind_at(n) == TokenKind::LParen);
         if !is_generic {
             return Ok(ExprKind::Field(Box::new(object), name));
         }
@@ -233,7 +240,10 @@ impl Parser<'_> {
 
     fn refuse_lambda(&mut self) -> Parse<Expr> {
         let start = self.span();
-        while !matches!(self.kind(), TokenKind::RBracket | TokenKind::Semi | TokenKind::LBrace | TokenKind::RBrace | TokenKind::End) {
+        while !matches!(
+            self.kind(),
+            TokenKind::RBracket | TokenKind::Semi | TokenKind::LBrace | TokenKind::RBrace | TokenKind::End
+        ) {
             self.bump();
         }
         self.eat(TokenKind::RBracket);
@@ -276,9 +286,9 @@ impl Parser<'_> {
                 }
             }
         }
-        let in_type = self.type_end(0).filter(|&(end, builtin)| {
-            builtin && matches!(self.kind_at(end), TokenKind::LParen | TokenKind::LBrace)
-        });
+        let in_type = self
+            .type_end(0)
+            .filter(|&(end, builtin)| builtin && matches!(self.kind_at(end), TokenKind::LParen | TokenKind::LBrace));
         if in_type.is_some() {
             return self.functional_cast();
         }
@@ -289,20 +299,25 @@ impl Parser<'_> {
     fn refused_operand(&mut self, refused: words::Refused) -> Parse<Expr> {
         let span = self.bump();
         self.refuse(refused.code, span, refused.message, refused.help);
-        let stands_for_value = self.text_of(self.tokens[self.pos - 1]) == "nullptr" || &self.text[span.start as usize..span.end as usize] == "NULL";
+        let stands_for_value = self.text_of(self.tokens[self.pos - 1]) == "nullptr"
+            || &self.text[span.start as usize..span.end as usize] == "NULL";
         if stands_for_value { Ok(Expr { kind: ExprKind::Error, span }) } else { Err(Reported) }
     }
 
     fn plain_name(&mut self, qualifier: Option<Ident>, start: Span) -> Parse<Expr> {
         let word = self.word();
-        if words::begins_statement(word) || matches!(word, "else" | "struct" | "enum" | "const" | "constexpr" | "static") {
+        if words::begins_statement(word)
+            || matches!(word, "else" | "struct" | "enum" | "const" | "constexpr" | "static")
+        {
             let help = "write a value here: a name, a number, a call or something in parentheses";
             return Err(self.unexpected("an expression", help));
         }
         let name = Ident { text: word.to_owned(), span: self.span() };
         let qualifier = qualifier.filter(|_| !words::is_builtin(word));
         self.bump();
-        let is_list = self.at(TokenKind::LBrace) && self.same_line(0) && (!self.stops.brace || self.kind_at(1) == TokenKind::RBrace);
+        let is_list = self.at(TokenKind::LBrace)
+            && self.same_line(0)
+            && (!self.stops.brace || self.kind_at(1) == TokenKind::RBrace);
         if is_list {
             let ty = TypeExpr { kind: TypeKind::Name(name.text), span: name.span };
             return self.braces(Some(ty));
@@ -322,7 +337,9 @@ impl Parser<'_> {
         if self.at(TokenKind::LBrace) {
             let braces = self.braces(Some(ty.clone()))?;
             return match braces.kind {
-                ExprKind::Braces { ty: Some(ty), mut elems } if is_scalar && elems.len() == 1 && elems[0].0.is_none() => {
+                ExprKind::Braces { ty: Some(ty), mut elems }
+                    if is_scalar && elems.len() == 1 && elems[0].0.is_none() =>
+                {
                     let (_, value) = elems.pop().expect("one element");
                     self.cast(ty, value, start)
                 }
@@ -335,7 +352,11 @@ impl Parser<'_> {
             self.bump();
             let zero = IntLiteral { limbs: Vec::new(), unsigned: false, long: false, non_decimal: false };
             self.height = 1;
-            let kind = if is_scalar { ExprKind::Int(zero) } else { ExprKind::Braces { ty: Some(ty.clone()), elems: Vec::new() } };
+            let kind = if is_scalar {
+                ExprKind::Int(zero)
+            } else {
+                ExprKind::Braces { ty: Some(ty.clone()), elems: Vec::new() }
+            };
             let value = Expr { kind, span: self.since(start) };
             return if is_scalar { self.cast(ty, value, start) } else { Ok(value) };
         }

@@ -4,7 +4,10 @@ use diag::{Code, Diagnostic, Span};
 
 use super::items::listed;
 use super::{Parse, Parser, Reported, Role, words};
-use crate::ast::{Ident, PacketOptions, Section, SectionKind, SignalDecl, StateDecl, StructDecl, TimingDecl, TypeExpr, TypeKind, VarDecl};
+use crate::ast::{
+    Ident, PacketOptions, Section, SectionKind, SignalDecl, StateDecl, StructDecl, TimingDecl, TypeExpr, TypeKind,
+    VarDecl,
+};
 use crate::token::TokenKind;
 
 impl Parser<'_> {
@@ -90,10 +93,18 @@ impl Parser<'_> {
             let span = self.bump();
             return Err(self.refuse(refused.code, span, refused.message, refused.help));
         }
-        let is_code = words::begins_statement(self.word()) || !self.at(TokenKind::Ident) && !self.at(TokenKind::ColonColon);
-        if is_code || !(specifiers.constant || specifiers.constexpr || self.type_end(0).is_some() && self.declaration_ahead()) {
+        let is_code =
+            words::begins_statement(self.word()) || !self.at(TokenKind::Ident) && !self.at(TokenKind::ColonColon);
+        if is_code
+            || !(specifiers.constant || specifiers.constexpr || self.type_end(0).is_some() && self.declaration_ahead())
+        {
             let help = "declare variables here: `uint32_t count;`; statements go into `.init` or `.handler`";
-            return Err(self.report(Diagnostic::new(Code::E0130, self.span(), "`.state` holds declarations only", help)));
+            return Err(self.report(Diagnostic::new(
+                Code::E0130,
+                self.span(),
+                "`.state` holds declarations only",
+                help,
+            )));
         }
         // ClickNP's short form leaves the type of a constant out: `constexpr N = 4;`.
         let ty = if specifiers.constexpr && self.at(TokenKind::Ident) && self.kind_at(1) == TokenKind::Eq {
@@ -227,11 +238,14 @@ impl Parser<'_> {
     }
 
     fn signal(&mut self, doc: String) -> Parse<SignalDecl> {
-        const HELP: &str = "write `.signal name(uint<32> ip) -> (bool ok) { … }`, or `.signal (uint cmd, uint p) { … }`";
+        const HELP: &str =
+            "write `.signal name(uint<32> ip) -> (bool ok) { … }`, or `.signal (uint cmd, uint p) { … }`";
         if !self.at(TokenKind::Ident) {
             let params = if self.at(TokenKind::LParen) { self.parameters()? } else { Vec::new() };
             if self.at(TokenKind::Arrow) {
-                return Err(self.unexpected("`{`", "a signal with results needs a name: `.signal read() -> (uint64_t n)`"));
+                return Err(
+                    self.unexpected("`{`", "a signal with results needs a name: `.signal read() -> (uint64_t n)`")
+                );
             }
             return Ok(SignalDecl::Raw { params, body: self.block("the code")? });
         }

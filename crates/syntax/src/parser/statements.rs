@@ -301,7 +301,8 @@ impl Parser<'_> {
     /// After a fault in the header of a `for`: skips past its `)`, so that its `;` end no statement.
     fn skip_for_header(&mut self) {
         let mut depth = 0_u32;
-        while !matches!(self.kind(), TokenKind::LBrace | TokenKind::RBrace | TokenKind::End) && !self.begins_statement() {
+        while !matches!(self.kind(), TokenKind::LBrace | TokenKind::RBrace | TokenKind::End) && !self.begins_statement()
+        {
             match self.kind() {
                 TokenKind::LParen => depth += 1,
                 TokenKind::RParen if depth == 0 => {
@@ -399,7 +400,8 @@ impl Parser<'_> {
                 None => {
                     let help = "begin with `case value:` or `default:`";
                     let before = self.begin_statement();
-                    let diagnostic = Diagnostic::new(Code::E0129, self.span(), "a statement before the first `case`", help);
+                    let diagnostic =
+                        Diagnostic::new(Code::E0129, self.span(), "a statement before the first `case`", help);
                     self.report(diagnostic);
                     self.recover(before);
                 }
@@ -436,7 +438,11 @@ impl Parser<'_> {
                 self.nested(|p| p.statement_kind())
             }
             word => {
-                let message = if word.is_empty() { "a statement cannot begin with `.`".to_owned() } else { format!("unknown directive `.{word}`") };
+                let message = if word.is_empty() {
+                    "a statement cannot begin with `.`".to_owned()
+                } else {
+                    format!("unknown directive `.{word}`")
+                };
                 let span = self.bump();
                 let span = if word.is_empty() { span } else { span.to(self.bump()) };
                 let help = match words::nearest(word, words::BODY_DIRECTIVES.iter().copied()) {

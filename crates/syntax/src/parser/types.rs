@@ -19,7 +19,10 @@ impl Parser<'_> {
         }
         let start = self.span();
         if !self.at(TokenKind::Ident) {
-            return Err(self.unexpected("a type", "write a type such as `uint32_t`, `uint<48>`, `flit_t` or the name of a struct"));
+            return Err(self.unexpected(
+                "a type",
+                "write a type such as `uint32_t`, `uint<48>`, `flit_t` or the name of a struct",
+            ));
         }
         self.namespace_prefix();
         let kind = self.type_kind(start)?;
@@ -45,7 +48,10 @@ impl Parser<'_> {
         if self.at(TokenKind::ColonColon) && self.kind_at(1) == TokenKind::Ident {
             self.bump();
         }
-        while self.at(TokenKind::Ident) && self.kind_at(1) == TokenKind::ColonColon && self.kind_at(2) == TokenKind::Ident {
+        while self.at(TokenKind::Ident)
+            && self.kind_at(1) == TokenKind::ColonColon
+            && self.kind_at(2) == TokenKind::Ident
+        {
             let text = self.word().to_owned();
             last = Some(Ident { text, span: self.bump() });
             self.bump();
@@ -59,10 +65,17 @@ impl Parser<'_> {
             let span = self.bump();
             self.refuse(refused.code, span, refused.message, refused.help);
             // A stand-in, so that the declaration after it is still read.
-            return if refused.code == Code::E0116 { Ok(TypeKind::Name("int".to_owned())) } else { Err(super::Reported) };
+            return if refused.code == Code::E0116 {
+                Ok(TypeKind::Name("int".to_owned()))
+            } else {
+                Err(super::Reported)
+            };
         }
         if words::begins_statement(word) || matches!(word, "else" | "true" | "false" | "sizeof" | "static_cast") {
-            return Err(self.unexpected("a type", "write a type such as `uint32_t`, `uint<48>`, `flit_t` or the name of a struct"));
+            return Err(self.unexpected(
+                "a type",
+                "write a type such as `uint32_t`, `uint<48>`, `flit_t` or the name of a struct",
+            ));
         }
         if matches!(word, "uint" | "int") && self.kind_at(1) == TokenKind::Lt {
             self.bump();
@@ -114,7 +127,10 @@ impl Parser<'_> {
         for _ in 0..n_tokens {
             self.bump();
         }
-        let message = format!("unknown type `{}`: templates are not part of the language", &self.text[start.start as usize..self.previous_span().end as usize]);
+        let message = format!(
+            "unknown type `{}`: templates are not part of the language",
+            &self.text[start.start as usize..self.previous_span().end as usize]
+        );
         let help = "use an exact width such as `uint<1024>`, an array, or a `struct`";
         let span = self.since(start);
         self.refuse(Code::E0122, span, message, help);
@@ -213,7 +229,9 @@ impl Parser<'_> {
         }
         let declarator_end = |at: usize| matches!(self.kind_at(at), TokenKind::Semi | TokenKind::Eq);
         match next {
-            TokenKind::Ident => self.same_line(end) && !words::begins_statement(self.word_at(end)) && self.word_at(end) != "else",
+            TokenKind::Ident => {
+                self.same_line(end) && !words::begins_statement(self.word_at(end)) && self.word_at(end) != "else"
+            }
             TokenKind::Star | TokenKind::And => self.kind_at(end + 1) == TokenKind::Ident && declarator_end(end + 2),
             TokenKind::Lt => self.angle_end(end).is_some_and(|n| self.kind_at(end + n) == TokenKind::Ident),
             _ => false,

@@ -7,12 +7,14 @@ pub(super) const SECTIONS: &[&str] =
     &["state", "meta", "init", "handler", "packet", "body", "end", "signal", "timing", "hls_pragma"];
 
 /// Directives of a file or graph, without the dot.
-pub(super) const TOP_DIRECTIVES: &[&str] = &["element", "element_group", "alias", "header", "import", "include", "struct"];
+pub(super) const TOP_DIRECTIVES: &[&str] =
+    &["element", "element_group", "alias", "header", "import", "include", "struct"];
 
 /// Directives of a body, without the dot.
 pub(super) const BODY_DIRECTIVES: &[&str] = &["repeat", "unroll"];
 
-const STATEMENT_WORDS: &[&str] = &["if", "for", "while", "do", "switch", "case", "default", "break", "continue", "return", "BREAK"];
+const STATEMENT_WORDS: &[&str] =
+    &["if", "for", "while", "do", "switch", "case", "default", "break", "continue", "return", "BREAK"];
 
 /// Whether a statement that begins with this word is no expression and no declaration.
 pub(super) fn begins_statement(word: &str) -> bool {
@@ -22,10 +24,35 @@ pub(super) fn begins_statement(word: &str) -> bool {
 /// Whether a namespace before this name is dropped: built-in types, functions and constants.
 pub(super) fn is_builtin(word: &str) -> bool {
     const NAMES: &[&str] = &[
-        "input_ready", "test_input_port", "read_input_port", "peek_input_port", "get_input_port", "get_input_data",
-        "clear_input_ready", "set_output_port", "set_port_output", "set_output_ready", "clear_output_ready",
-        "last_output_failed", "last_output_success", "last_rport", "_input_port", "_input_data", "_output_port", "PORT_BIT",
-        "PORT_ALL", "PORT_NULL", "NUM_INPORT", "NUM_OUTPORT", "now_ns", "wake_at", "assert", "trace", "emit", "drop", "concat",
+        "input_ready",
+        "test_input_port",
+        "read_input_port",
+        "peek_input_port",
+        "get_input_port",
+        "get_input_data",
+        "clear_input_ready",
+        "set_output_port",
+        "set_port_output",
+        "set_output_ready",
+        "clear_output_ready",
+        "last_output_failed",
+        "last_output_success",
+        "last_rport",
+        "_input_port",
+        "_input_data",
+        "_output_port",
+        "PORT_BIT",
+        "PORT_ALL",
+        "PORT_NULL",
+        "NUM_INPORT",
+        "NUM_OUTPORT",
+        "now_ns",
+        "wake_at",
+        "assert",
+        "trace",
+        "emit",
+        "drop",
+        "concat",
     ];
     let is_port = || word.strip_prefix("PORT_").is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()));
     is_builtin_type(word) || NAMES.contains(&word) || is_port()
@@ -58,8 +85,29 @@ pub(super) fn is_scalar_type(word: &str) -> bool {
 /// Whether the word cannot be a name.
 pub(super) fn is_reserved(word: &str) -> bool {
     const KEYWORDS: &[&str] = &[
-        "if", "else", "for", "while", "do", "switch", "case", "default", "break", "continue", "return", "struct", "enum", "const",
-        "constexpr", "static", "inline", "true", "false", "sizeof", "static_cast", "BREAK", "volatile",
+        "if",
+        "else",
+        "for",
+        "while",
+        "do",
+        "switch",
+        "case",
+        "default",
+        "break",
+        "continue",
+        "return",
+        "struct",
+        "enum",
+        "const",
+        "constexpr",
+        "static",
+        "inline",
+        "true",
+        "false",
+        "sizeof",
+        "static_cast",
+        "BREAK",
+        "volatile",
     ];
     let type_word = is_builtin_type(word) && !matches!(word, "packet" | "port_mask_t");
     KEYWORDS.contains(&word) || type_word || refused(word).is_some()
@@ -110,12 +158,12 @@ pub(super) fn refused(word: &str) -> Option<Refused> {
             "templates are not part of the language",
             "give the element parameters, `.element E <1, 1> (uint DEPTH = 16)`, or write the function for each type",
         ),
-        "class" => (Code::E0123, "classes are not part of the language", "use a `struct` of fields and functions that take it"),
-        "union" => (
-            Code::E0123,
-            "unions are not part of the language",
-            "use one `uint<N>` and select its bits: `x[hi:lo]`",
-        ),
+        "class" => {
+            (Code::E0123, "classes are not part of the language", "use a `struct` of fields and functions that take it")
+        }
+        "union" => {
+            (Code::E0123, "unions are not part of the language", "use one `uint<N>` and select its bits: `x[hi:lo]`")
+        }
         "using" => (Code::E0123, "`using` is not part of the language", "remove it, and write types by their names"),
         "namespace" => (
             Code::E0123,
@@ -123,11 +171,9 @@ pub(super) fn refused(word: &str) -> Option<Refused> {
             "declare at file level; a prefix before built-in names may stay",
         ),
         "this" => (Code::E0123, "there is no `this`", "write the state variable's name, or `_state.name`"),
-        "operator" | "virtual" | "friend" | "private" | "protected" | "public" | "explicit" | "asm" | "co_await" => (
-            Code::E0123,
-            "this word of C++ is not part of the language",
-            "use a plain `struct` and functions",
-        ),
+        "operator" | "virtual" | "friend" | "private" | "protected" | "public" | "explicit" | "asm" | "co_await" => {
+            (Code::E0123, "this word of C++ is not part of the language", "use a plain `struct` and functions")
+        }
         _ => return None,
     };
     Some(Refused { code, message, help })
