@@ -1,12 +1,12 @@
 //! The whole front end: from the name of a file to diagnostics, graph and design.
 //!
 //! Expects: a loader. Ensures: every fault of every file that was read is reported once, in order of place, and a design is
-//! given only if there is none. Where files have syntax errors or are missing, only names are looked at besides, since the
+//! given only if there is none; warnings speak of the root file only, since its user cannot mend what it imports. Where files have syntax errors or are missing, only names are looked at besides, since the
 //! rest would report what follows from them.
 
 use std::collections::BTreeSet;
 
-use diag::{Diagnostic, SourceMap, Span};
+use diag::{Diagnostic, FileId, Severity, SourceMap, Span};
 use ir::{Design, ElementId};
 use syntax::ast::{ElementDecl, GraphStmt, Item};
 
@@ -31,7 +31,7 @@ use crate::scope::{Decls, Diagnostics};
 pub struct Analysis {
     /// Texts of all files that were read; the root is the first.
     pub sources: SourceMap,
-    /// Faults and warnings by file and place, each once.
+    /// Faults by file and place, each once, and warnings about the root.
     pub diagnostics: Vec<Diagnostic>,
     /// Trees of all files, the root's first.
     pub files: Vec<ParsedFile>,
@@ -42,6 +42,9 @@ pub struct Analysis {
     /// The design, if the root has a graph and there is no error at all.
     pub design: Option<Design>,
 }
+
+/// The root is read first.
+const ROOT: FileId = FileId(0);
 
 /// Analyses the file that the loader knows as `root`. Never panics, whatever the files say.
 pub fn analyze(root: &str, loader: &dyn Loader) -> Analysis {
@@ -58,7 +61,9 @@ pub fn analyze(root: &str, loader: &dyn Loader) -> Analysis {
     };
     let design = design.filter(|_| !diags.has_errors());
     drop(decls);
-    Analysis { sources, diagnostics: diags.into_sorted(), files: parsed, library, graph, design }
+    let mut diagnostics = diags.into_sorted();
+    diagnostics.retain(|report| report.severity() == Severity::Error || report.primary.span.file == ROOT);
+    Analysis { sources, diagnostics, files: parsed, library, graph, design }
 }
 
 /// Checks everything that depends on whole files: the graph, the bodies of what it instantiates, and the root's other elements.
@@ -69,8 +74,8 @@ fn application(
     sources: &SourceMap,
     diags: &mut Diagnostics,
 ) -> (Option<Graph>, Option<Design>) {
-    let Some((root, imported)) = parsed.split_first() else { return (None, None) };
-    check::imported_graphs(imported, diags);
+    let Some(root) = parsed.first() else { return (None, None) };
+    check::imported_graphs(root, parsed, diags);
     for alias in decls.aliases.values() {
         let is_open = resolve::instantiable(decls, &alias.target.text).is_none();
         if is_open && !decls.aliases.contains_key(alias.target.text.as_str()) {
@@ -82,14 +87,15 @@ fn application(
     let channels = connect::channels(&elaborated, diags);
     check::open_ports(&elaborated, diags);
     check::cycles(&elaborated, &channels, diags);
-    if let Some(first) = stmts.first() {
+    // In a graph with errors, what would let messages in may be what is wrong.
+    if let Some(first) = stmts.first().filter(|_| !diags.has_errors()) {
         check::sources(&elaborated, check::stmt_span(first), diags);
     }
     let is_sound = !diags.has_errors();
 
     let used: BTreeSet<Span> = elaborated.nodes.iter().map(|node| node.decl.span).collect();
     let metadata = meta::collect(elaborated.nodes.iter().map(|node| node.decl), decls, diags);
-    let lowered = lower_nodes(&elaborated, decls, &metadata, diags);
+    let lowered = if metadata.is_incomplete { None } else { lower_nodes(&elaborated, decls, &metadata, diags) };
     lower_unused(root, &used, decls, diags);
 
     if stmts.is_empty() {
@@ -132,6 +138,9 @@ fn lower_unused(root: &ParsedFile, used: &BTreeSet<Span>, decls: &Decls<'_>, dia
     });
     for element in elements.filter(|element| !used.contains(&element.span)) {
         let metadata = meta::collect([element], decls, diags);
+        if metadata.is_incomplete {
+            continue;
+        }
         let Some(params) = arguments::smallest(&element.params, decls, diags) else { continue };
         let mut types = MessageTypes::new();
         let env = ConstEnv { decls, names: params.iter().cloned().collect() };

@@ -143,7 +143,7 @@ fn missing_arguments(arguments: &Arguments<'_, '_>, missing: &[&ParamDecl]) -> D
     let names: Vec<String> = missing.iter().map(|param| param.name.text.clone()).collect();
     let noun = if names.len() == 1 { "parameter" } else { "parameters" };
     let message = format!("`{}` needs its {noun} {}", arguments.callee, crate::files::listed(&names));
-    let settings: Vec<String> = names.iter().map(|name| format!("{name} = …")).collect();
+    let settings: Vec<String> = names.iter().map(|name| format!("`{name} = …`")).collect();
     let help = format!("give {} in the parentheses, after the port counts if there are any", settings.join(", "));
     Diagnostic::new(Code::E0211, arguments.span, message, help)
 }

@@ -67,14 +67,13 @@ impl Open {
         let open: Vec<String> = sides.into_iter().filter(|(_, ports)| !ports.is_empty()).map(ports_text).collect();
         let verb = if n_open == 1 { "is" } else { "are" };
         let message = format!("{} of `{name}` {verb} not connected", open.join(" and "));
-        let mut remedies = Vec::new();
-        if let Some(port) = self.outputs.first() {
-            remedies.push(format!("`{name}[{port}] -> Drop` throws away what comes out"));
-        }
-        if let Some(port) = self.inputs.first() {
-            remedies.push(format!("`Idle -> [{port}]{name}` says that nothing comes in"));
-        }
-        diags.add(Diagnostic::new(Code::E0205, span, message, format!("connect all ports; {}", remedies.join(", "))));
+        let remedy = match (name.contains('#'), self.outputs.first(), self.inputs.first()) {
+            (true, ..) => "to reach the other ports of an instance, declare it with a name".to_string(),
+            (false, Some(port), _) => format!("`{name}[{port}] -> Drop` throws away what comes out"),
+            (false, None, Some(port)) => format!("`Idle -> [{port}]{name}` says that nothing comes in"),
+            (false, None, None) => unreachable!("some port is open"),
+        };
+        diags.add(Diagnostic::new(Code::E0205, span, message, format!("connect all ports; {remedy}")));
     }
 }
 
@@ -103,46 +102,54 @@ fn inner_ports(group: &syntax::ast::GroupDecl, inputs: &[u32], outputs: &[u32], 
 /// Reports each knot of lossless channels without a depth by one of its shortest cycles.
 pub fn cycles(elaborated: &Elaborated<'_>, channels: &[Joined], diags: &mut Diagnostics) {
     let n_nodes = elaborated.nodes.len();
-    let mut next: Vec<Vec<(usize, Span)>> = vec![Vec::new(); n_nodes];
-    for Joined { channel, has_own_depth } in channels {
+    let mut next: Vec<Vec<Edge>> = vec![Vec::new(); n_nodes];
+    for (at, Joined { channel, has_own_depth }) in channels.iter().enumerate() {
         if let (ChannelEnd::Element { element: from, .. }, ChannelEnd::Element { element: to, .. }) = (channel.from, channel.to)
             && !channel.lossy
             && !has_own_depth
         {
-            next[from.index()].push((to.index(), channel.span));
+            next[from.index()].push((to.index(), at));
         }
     }
     for knot in knots(&next) {
         let start = *knot.iter().min().expect("a knot has a node");
         let Some(cycle) = shortest_cycle(start, &next) else { continue };
-        diags.add(cycle_report(elaborated, &cycle));
+        diags.add(cycle_report(elaborated, channels, &cycle));
     }
 }
 
-fn cycle_report(elaborated: &Elaborated<'_>, cycle: &[(usize, Span)]) -> Diagnostic {
+/// Where a lossless channel leads, and its position among the channels.
+type Edge = (usize, usize);
+
+fn cycle_report(elaborated: &Elaborated<'_>, channels: &[Joined], cycle: &[Edge]) -> Diagnostic {
     let mut names: Vec<&str> = cycle.iter().map(|(node, _)| elaborated.nodes[*node].name.as_str()).collect();
     names.push(names[0]);
     let message = format!("these lossless channels wait for each other: {}", names.join(" -> "));
-    let (last, closing) = cycle[cycle.len() - 1];
-    let from = &elaborated.nodes[last].name;
+    let span = |edge: &Edge| channels[edge.1].channel.span;
+    let (closing, others) = cycle.split_last().expect("a cycle has a channel");
+    let (from, to) = (names[cycle.len() - 1], names[0]);
+    let (output, input) = match (channels[closing.1].channel.from, channels[closing.1].channel.to) {
+        (ChannelEnd::Element { port: output, .. }, ChannelEnd::Element { port: input, .. }) => (output + 1, input + 1),
+        _ => unreachable!("edges are channels between elements"),
+    };
     let help = format!(
-        "give the way back a buffer that holds all that can be under way, `{from} -> {}[1*1024]`, or let it drop: `{from} => {}`",
-        names[0], names[0]
+        "give the way back room for all that can be under way, `{from}[{output}] -> [{input}]{to}[1*1024]`, \
+         or let it drop, `{from}[{output}] => [{input}]{to}`"
     );
-    let report = Diagnostic::new(Code::E0207, closing, message, help).label("closes the cycle");
-    cycle[..cycle.len() - 1].iter().fold(report, |report, (_, span)| report.related(*span, ""))
+    let report = Diagnostic::new(Code::E0207, span(closing), message, help).label("closes the cycle");
+    others.iter().fold(report, |report, edge| report.related(span(edge), ""))
 }
 
-/// The shortest way from a node back to itself: each node with the arrow that leaves it.
-fn shortest_cycle(start: usize, next: &[Vec<(usize, Span)>]) -> Option<Vec<(usize, Span)>> {
-    let mut came_from: BTreeMap<usize, (usize, Span)> = BTreeMap::new();
+/// The shortest way from a node back to itself: each node with the channel that leaves it.
+fn shortest_cycle(start: usize, next: &[Vec<Edge>]) -> Option<Vec<Edge>> {
+    let mut came_from: BTreeMap<usize, Edge> = BTreeMap::new();
     let mut queue = std::collections::VecDeque::from([start]);
     while let Some(node) = queue.pop_front() {
-        for &(to, span) in &next[node] {
+        for &(to, channel) in &next[node] {
             if came_from.contains_key(&to) {
                 continue;
             }
-            came_from.insert(to, (node, span));
+            came_from.insert(to, (node, channel));
             queue.push_back(to);
         }
         if came_from.contains_key(&start) {
@@ -152,8 +159,8 @@ fn shortest_cycle(start: usize, next: &[Vec<(usize, Span)>]) -> Option<Vec<(usiz
     let mut cycle = Vec::new();
     let mut at = start;
     loop {
-        let &(before, span) = came_from.get(&at)?;
-        cycle.push((before, span));
+        let &(before, channel) = came_from.get(&at)?;
+        cycle.push((before, channel));
         at = before;
         if at == start {
             cycle.reverse();
@@ -163,7 +170,7 @@ fn shortest_cycle(start: usize, next: &[Vec<(usize, Span)>]) -> Option<Vec<(usiz
 }
 
 /// Strongly connected components with a cycle, by Tarjan's algorithm without recursion.
-fn knots(next: &[Vec<(usize, Span)>]) -> Vec<Vec<usize>> {
+fn knots(next: &[Vec<Edge>]) -> Vec<Vec<usize>> {
     const UNSEEN: usize = usize::MAX;
     let n_nodes = next.len();
     let (mut index, mut low, mut on_stack) = (vec![UNSEEN; n_nodes], vec![0; n_nodes], vec![false; n_nodes]);
@@ -216,16 +223,18 @@ pub fn sources(elaborated: &Elaborated<'_>, span: Span, diags: &mut Diagnostics)
     }
 }
 
-/// Warns of graphs in imported files, which are not part of the application.
-pub fn imported_graphs(files: &[ParsedFile], diags: &mut Diagnostics) {
-    for file in files {
-        let first = file.ast.items.iter().find_map(|item| match item {
-            Item::Graph(stmt) => Some(stmt),
-            _ => None,
-        });
-        if let Some(first) = first {
-            let help = "put it into an `.element_group` to use it here, or move the elements to a file of their own";
-            diags.add(Diagnostic::new(Code::W0201, stmt_span(first), "the graph of an imported file is ignored", help));
+/// Warns of imports whose files have a graph, which is not part of the application.
+pub fn imported_graphs(root: &ParsedFile, files: &[ParsedFile], diags: &mut Diagnostics) {
+    let imports = root.ast.items.iter().filter_map(|item| match item {
+        Item::Import(import) => Some(import),
+        _ => None,
+    });
+    let has_graph = |file: &ParsedFile| file.ast.items.iter().any(|item| matches!(item, Item::Graph(_)));
+    for (import, id) in imports.zip(&root.imports) {
+        if *id != root.id && files.iter().any(|file| file.id == *id && has_graph(file)) {
+            let message = format!("`{}` has a graph of its own, which is ignored here", import.path);
+            let help = "import a file without a graph; to use that graph here, make it an `.element_group`";
+            diags.add(Diagnostic::new(Code::W0201, import.path_span, message, help));
         }
     }
 }

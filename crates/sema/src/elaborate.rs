@@ -148,19 +148,25 @@ pub fn elaborate<'a>(
     library: &Library<'_>,
     diags: &mut Diagnostics,
 ) -> Elaborated<'a> {
-    let out = Elaborated {
-        nodes: Vec::new(),
-        joints: Vec::new(),
-        links: Vec::new(),
-        used: BTreeMap::new(),
-        boundaries: Vec::new(),
-        message_types: MessageTypes::new(),
-    };
-    let mut elaborator = Elaborator { out, library, diags, open_groups: Vec::new(), budget: expand::STATEMENTS_MAX };
+    let mut elaborator = Elaborator { out: Elaborated::empty(), library, diags, open_groups: Vec::new(), budget: expand::STATEMENTS_MAX };
     let env = Rc::new(ConstEnv { decls, names: BTreeMap::new() });
     let flats = expand::expand(stmts, &env, &mut elaborator.budget, elaborator.diags);
     elaborator.scope(&flats, Scope::new(String::new(), None, Flags::default()));
-    elaborator.out
+    // A graph that was cut off, which is reported, has open ends everywhere.
+    if elaborator.budget == 0 { Elaborated::empty() } else { elaborator.out }
+}
+
+impl Elaborated<'_> {
+    fn empty() -> Self {
+        Elaborated {
+            nodes: Vec::new(),
+            joints: Vec::new(),
+            links: Vec::new(),
+            used: BTreeMap::new(),
+            boundaries: Vec::new(),
+            message_types: MessageTypes::new(),
+        }
+    }
 }
 
 /// What a name of a scope, or a chain node, stands for.
@@ -257,7 +263,7 @@ impl<'a> Elaborator<'a, '_, '_> {
         }
     }
 
-    /// `nic_out (rate = 1_000_000_000)`.
+    /// `nic_out (rate = 1'000'000'000)`.
     fn boundary_setting(&mut self, decl: &'a InstanceDecl, env: &ConstEnv<'_, 'a>) {
         let Some(Builtin::Boundary(_, direction)) = boundary::by_name(&decl.element.text) else {
             let message = format!("`{}` is no boundary port, so it has no settings", decl.element.text);
@@ -266,11 +272,16 @@ impl<'a> Elaborator<'a, '_, '_> {
             return;
         };
         let at = self.boundary(&decl.element.text, direction, decl.element.span);
+        let help = format!("write `{} (rate = 1'000'000'000)`, in bits per second", decl.element.text);
+        let InstanceConfig { host_control, autorun, n_inputs, n_outputs, depth, .. } = &decl.config;
+        if *host_control || *autorun || n_inputs.is_some() || n_outputs.is_some() || depth.is_some() {
+            let message = "a boundary port takes no flags and no numbers without a name";
+            self.diags.add(Diagnostic::new(Code::E0224, decl.span, message, help.as_str()));
+        }
         for arg in &decl.config.args {
             if !arg.name.as_ref().is_some_and(|name| name.text == "rate") {
                 let span = arg.name.as_ref().map_or(arg.value.span, |name| name.span);
-                let help = format!("write `{} (rate = 1_000_000_000)`, in bits per second", decl.element.text);
-                self.diags.add(Diagnostic::new(Code::E0224, span, "a boundary port has one setting, `rate`", help));
+                self.diags.add(Diagnostic::new(Code::E0224, span, "a boundary port has one setting, `rate`", help.as_str()));
                 continue;
             }
             let Some(rate) = self.constant(&arg.value, env) else { continue };
@@ -402,16 +413,15 @@ impl<'a> Elaborator<'a, '_, '_> {
 
     /// A group that declares no ports has those that its body uses.
     fn count_used_ports(&mut self, at: usize) {
-        let greatest = |side: GroupSide, role: Role| {
-            let ports = self.out.used.keys().filter_map(|key| match key {
-                (End::Group(group, used_side, port), used_role) if *group == at && *used_side == side && *used_role == role => {
-                    Some(port + 1)
-                }
-                _ => None,
-            });
-            ports.max().unwrap_or(0)
+        let n_used = |side: GroupSide, role: Role| {
+            let keys = (End::Group(at, side, 0), role)..=(End::Group(at, side, u32::MAX), role);
+            let ports = self.out.used.range(keys).filter(|((_, used_role), _)| *used_role == role);
+            ports.last().map_or(0, |((end, _), _)| match end {
+                End::Group(_, _, port) => port + 1,
+                End::Node(..) | End::Boundary(_) | End::Null | End::Unknown => unreachable!("the range holds group ports"),
+            })
         };
-        let (n_inputs, n_outputs) = (greatest(GroupSide::In, Role::Source), greatest(GroupSide::Out, Role::Sink));
+        let (n_inputs, n_outputs) = (n_used(GroupSide::In, Role::Source), n_used(GroupSide::Out, Role::Sink));
         let joint = &mut self.out.joints[at];
         joint.n_inputs.get_or_insert(n_inputs);
         joint.n_outputs.get_or_insert(n_outputs);

@@ -20,6 +20,8 @@ pub struct Metadata<'a> {
     pub fields: Vec<MetaField>,
     /// Declarations by field name.
     pub by_name: BTreeMap<String, MetaDecl<'a>>,
+    /// A field was left out, which is reported; bodies that use it would be reported too.
+    pub is_incomplete: bool,
 }
 
 /// Collects the fields of these elements; two declarations of a name must agree in type.
@@ -33,7 +35,10 @@ pub fn collect<'a>(
     for var in elements.into_iter().flat_map(declared) {
         match types::var_fields(decls, &env, var) {
             Ok(fields) => metadata.add(var, &fields, diags),
-            Err(diagnostic) => diags.add(diagnostic),
+            Err(diagnostic) => {
+                diags.add(diagnostic);
+                metadata.is_incomplete = true;
+            }
         }
     }
     metadata
@@ -65,6 +70,7 @@ impl<'a> Metadata<'a> {
         if total > BITS_MAX {
             let message = format!("with `{}`, metadata takes {total} bits", var.name.text);
             let help = format!("keep the metadata of a graph within {BITS_MAX} bits; narrow fields with `uint<N>`");
+            self.is_incomplete = true;
             diags.add(Diagnostic::new(Code::E0219, var.span, message, help));
             return;
         }

@@ -11,10 +11,11 @@ use syntax::ast::{self, Ident, Item};
 use crate::files::ParsedFile;
 use crate::scope::{Decls, Diagnostics};
 
-/// The names of all files together. Later files cannot hide names of earlier ones.
+/// The names of all files together.
 pub fn declarations<'a>(files: &'a [ParsedFile], diags: &mut Diagnostics) -> Decls<'a> {
     let mut resolver = Resolver { decls: Decls::default(), seen: Default::default(), diags };
-    for item in files.iter().flat_map(|file| &file.ast.items) {
+    // The root comes last, so that a clash with an import is reported in the user's own file.
+    for item in files.iter().rev().flat_map(|file| &file.ast.items) {
         resolver.item(item);
     }
     let Resolver { decls, diags, .. } = resolver;
