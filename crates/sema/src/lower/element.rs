@@ -128,9 +128,21 @@ impl<'a> Lowerer<'a, '_> {
 
     fn state(&mut self, decls: &'a [StateDecl]) {
         for decl in decls {
-            // A failure is reported; the name stays unknown.
-            let _ = self.state_decl(decl);
+            if self.state_decl(decl).is_err() {
+                self.poison(decl);
+            }
         }
+    }
+
+    /// After an error in its declaration a name is known, so that its uses are not reported too.
+    fn poison(&mut self, decl: &'a StateDecl) {
+        let name = match decl {
+            StateDecl::Var(var) => &var.name,
+            StateDecl::Const(decl) => &decl.name,
+            StateDecl::Struct(_) | StateDecl::Enum(_) => return,
+        };
+        let place = self.rom_place(&name.text, Type::Void, &[]);
+        self.element_names.insert(name.text.clone(), Entity::Place(place));
     }
 
     fn state_decl(&mut self, decl: &'a StateDecl) -> Res<()> {
@@ -270,8 +282,8 @@ impl<'a> Lowerer<'a, '_> {
             let help = "add `return PORT_ALL;` at the end (or the mask of the inputs to wait for)";
             return Err(self.error(Code::E0410, at, "the handler may end here without `return`", help));
         }
-        let mask = self.slots[mask];
-        Ok(Handler::Flit(self.end_body(vec![mask])))
+        let ports = self.ports_of_mask(self.slots[mask]);
+        Ok(Handler::Flit(self.end_body(vec![ports])))
     }
 
     fn packet_handler(

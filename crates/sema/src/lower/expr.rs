@@ -14,7 +14,7 @@ use super::flow::{Flow, Side};
 use super::names::Entity;
 use super::place::{Bits, Index, Place};
 use super::{Lowerer, Res};
-use crate::types::{IntKind, IntType, StructKind, Type};
+use crate::types::{IntType, StructKind, Type};
 
 /// The value of an expression: scalars in order of [`Type::scalars`].
 #[derive(Clone, Debug)]
@@ -281,6 +281,7 @@ impl<'a> Lowerer<'a, '_> {
     fn field_place(&mut self, base: &Expr, field: &ast::Ident) -> Res<Option<Place>> {
         if self.is_object(base, "_state")? {
             return match self.element_name(&field.text)? {
+                Some(Entity::Place(place)) if place.ty == Type::Void => Err(super::Reported),
                 Some(Entity::Place(place)) => Ok(Some(place)),
                 Some(_) => Ok(None),
                 None => Err(self.unknown_name(&field.text, field.span)),

@@ -43,6 +43,17 @@ pub fn flit_type(input: Option<&LowerInput<'_>>) -> StructType {
     StructType { name: "flit_t".to_string(), kind: StructKind::Flit, fields }
 }
 
+/// Parts of the sideband that have methods: name, place, type.
+fn side_part(name: &str) -> Option<(side::SidePart, IntType)> {
+    Some(match name {
+        "time_ns" => (side::TIME_NS, IntType::UINT64),
+        "missing" => (side::MISSING, IntType::UINT),
+        "in_port" => (side::IN_PORT, IntType::UINT),
+        "link" => (side::LINK, IntType::UINT),
+        _ => return None,
+    })
+}
+
 /// A number inside the payload: how many bytes, and in which order.
 #[derive(Clone, Copy)]
 struct Part {
@@ -85,6 +96,16 @@ impl<'a> Lowerer<'a, '_> {
             self.store(&field, &value.scalars, span)?;
             return Ok(Rvalue::void());
         }
+        if let Some((part, ty)) = name.strip_prefix("set_").and_then(side_part) {
+            let place = self.writable_flit(place, receiver)?.field(side::FLIT_FIELDS.len());
+            self.n_args(name, args, 1, &format!("f.{name}(value)"), span)?;
+            let value = self.scalar_as(&args[0], ty)?;
+            let value = self.emit.resize(value, Width::of(part.width), false);
+            let old = self.load(&place, span)?[0];
+            let new = self.emit.insert(old, part.lo, value);
+            self.store(&place, &[new], span)?;
+            return Ok(Rvalue::void());
+        }
         match name {
             "set" | "set_data" => {
                 let place = self.writable_flit(place, receiver)?;
@@ -111,6 +132,13 @@ impl<'a> Lowerer<'a, '_> {
         if let Some(position) = flag_position(name) {
             self.n_args(name, args, 0, &format!("f.{name}()"), span)?;
             return self.flit_field(place, receiver, position, span);
+        }
+        if let Some((part, ty)) = side_part(name) {
+            self.n_args(name, args, 0, &format!("f.{name}()"), span)?;
+            let side = self.flit_field(place, receiver, side::FLIT_FIELDS.len(), span)?.scalars[0];
+            let value = self.emit.extract(side, part.lo, Width::of(part.width));
+            let value = self.emit.resize(value, ty.width, false);
+            return Ok(Scalar { value, ty, literal: false }.into());
         }
         if name == "get_data" {
             let data = self.flit_field(place, receiver, 0, span)?.scalars[0];

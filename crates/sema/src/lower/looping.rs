@@ -6,7 +6,6 @@
 
 use std::collections::BTreeSet;
 
-use diag::Span;
 use ir::{ValueId, Width};
 use syntax::ast::{BinaryOp, Block, Expr, ExprKind, SizeOfArg, Stmt, StmtKind};
 
@@ -22,13 +21,12 @@ struct Parts<'a> {
     cond: Option<&'a Expr>,
     step: &'a [Expr],
     body: &'a Stmt,
-    span: Span,
 }
 
 impl<'a> Lowerer<'a, '_> {
     /// `for` without its initialiser, and `while`.
-    pub fn loop_stmt(&mut self, cond: Option<&'a Expr>, step: &'a [Expr], body: &'a Stmt, span: Span) -> Res<Flow> {
-        let parts = Parts { cond, step, body, span };
+    pub fn loop_stmt(&mut self, cond: Option<&'a Expr>, step: &'a [Expr], body: &'a Stmt) -> Res<Flow> {
+        let parts = Parts { cond, step, body };
         let entered = match cond {
             Some(cond) => match self.condition(cond) {
                 Ok(entered) => entered,
@@ -53,8 +51,8 @@ impl<'a> Lowerer<'a, '_> {
     }
 
     /// `do … while (cond);`
-    pub fn do_while(&mut self, body: &'a Stmt, cond: &'a Expr, span: Span) -> Res<Flow> {
-        self.run_loop(Parts { cond: Some(cond), step: &[], body, span }, false)
+    pub fn do_while(&mut self, body: &'a Stmt, cond: &'a Expr) -> Res<Flow> {
+        self.run_loop(Parts { cond: Some(cond), step: &[], body }, false)
     }
 
     /// The loop op, entered for sure. `tested`: the condition holds at the start of each iteration.

@@ -11,6 +11,7 @@ use super::expr::Rvalue;
 use super::flit::part_named;
 use super::flow::Fate;
 use super::place::{Place, Storage, StoredLeaf};
+use super::ranges::Range;
 use super::{Lowerer, Res, Section};
 use crate::suggest::nearest;
 use crate::types::{IntType, StructKind, Type};
@@ -100,6 +101,9 @@ impl Lowerer<'_, '_> {
             _ => IntType::UINT,
         };
         let value = self.emit.ask(code, Attr::None, vec![], ty.width);
+        if let (Opcode::PktInPort, Some(input)) = (code, self.input) {
+            self.emit.ranges.learn(value, Range { lo: 0, hi: input.inputs.len() as u64 });
+        }
         Ok(Scalar { value, ty, literal: false }.into())
     }
 

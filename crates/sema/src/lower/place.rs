@@ -261,11 +261,12 @@ impl Lowerer<'_, '_> {
         }
         let depth: u64 = leaf.dims.iter().product();
         for (index, &dim) in place.indices.iter().zip(&leaf.dims) {
-            self.check_bound(place, index, dim)?;
+            self.check_bound(place, index, dim);
         }
         if let [index] = &place.indices[..] {
             if let Some(known) = self.emit.known_u64(index.value) {
-                return Ok(Word::Known(known));
+                let negative = index.ty.signed && Value::from(known).is_negative(index.ty.width);
+                return Ok(Word::Known(if negative { depth } else { known }));
             }
             // A negative number of few bits must not look like a small positive one.
             let needs_sign = index.ty.signed && index.ty.width.bits() < 32;
@@ -279,7 +280,10 @@ impl Lowerer<'_, '_> {
     fn flat_word(&mut self, indices: &[Index], dims: &[u64], depth: u64) -> Res<Word> {
         let known: Option<Vec<u64>> = indices.iter().map(|index| self.emit.known_u64(index.value)).collect();
         if let Some(known) = known {
-            return Ok(Word::Known(known.iter().zip(dims).fold(0, |sum, (at, dim)| sum * dim + at)));
+            // A negative number is a large one here, past every dimension.
+            let inside = known.iter().zip(dims).all(|(at, dim)| at < dim);
+            let flat = known.iter().zip(dims).fold(0_u64, |sum, (at, dim)| sum.wrapping_mul(*dim).wrapping_add(*at));
+            return Ok(Word::Known(if inside { flat } else { depth }));
         }
         let width = Width::of(64 - depth.leading_zeros());
         let mut flat = self.emit.zero(width);
@@ -303,23 +307,24 @@ impl Lowerer<'_, '_> {
     }
 
     /// Reports an index that is surely out of range, and warns of one that may be.
-    fn check_bound(&mut self, place: &Place, index: &Index, dim: u64) -> Res<()> {
+    fn check_bound(&mut self, place: &Place, index: &Index, dim: u64) {
         if let Some(known) = self.emit.known(index.value) {
             let negative = index.ty.signed && known.is_negative(index.ty.width);
             if !negative && known.to_u64().is_some_and(|at| at < dim) {
-                return Ok(());
+                return;
             }
             let shown = if index.ty.signed { known.to_signed_string(index.ty.width) } else { known.to_string() };
             let message = format!("index {shown} is outside of `{}`, which has {dim} elements here", place.name);
-            return Err(self.error(Code::E0313, index.span, message, format!("use an index from 0 to {}", dim - 1)));
+            let help = format!("use an index from 0 to {}; this reads 0, and writing here is ignored", dim - 1);
+            self.warn(Code::W0302, index.span, message, help);
+            return;
         }
         if super::ranges::range(&self.emit, index.value).is_some_and(|range| range.hi < dim) {
-            return Ok(());
+            return;
         }
         let message = format!("cannot prove that this index of `{}` is below {dim}", place.name);
         let help = format!("test it first (`if (i < {dim})`), or reduce it (`i % {dim}`); out of range reads give 0, writes are ignored");
         self.warn(Code::W0301, index.span, message, help);
-        Ok(())
     }
 
     fn load_word(&mut self, storage: &Storage, width: Width, word: Word) -> ValueId {
@@ -327,7 +332,10 @@ impl Lowerer<'_, '_> {
             (Storage::Slot(slot), _) => self.slots[*slot],
             (Storage::Register(var), _) => self.emit.ask(Opcode::RegRead, Attr::Var(*var), vec![], width),
             (Storage::Meta(field), _) => self.emit.ask(Opcode::MetaRead, Attr::Meta(*field), vec![], width),
-            (Storage::Elements(elements), Word::Known(at)) => self.load_word(&elements[at as usize], width, Word::Known(0)),
+            (Storage::Elements(elements), Word::Known(at)) => match elements.get(at as usize) {
+                Some(element) => self.load_word(element, width, Word::Known(0)),
+                None => self.emit.zero(width),
+            },
             (Storage::Elements(elements), Word::Dynamic(at)) => {
                 let mut result = self.emit.zero(width);
                 for (position, element) in elements.iter().enumerate() {
@@ -361,7 +369,11 @@ impl Lowerer<'_, '_> {
             (Storage::Slot(slot), _) => self.slots[*slot] = value,
             (Storage::Register(var), _) => drop(self.emit.effect(Opcode::RegWrite, Attr::Var(*var), vec![value], &[])),
             (Storage::Meta(field), _) => drop(self.emit.effect(Opcode::MetaWrite, Attr::Meta(*field), vec![value], &[])),
-            (Storage::Elements(elements), Word::Known(at)) => self.store_word(&elements[at as usize], Word::Known(0), value),
+            (Storage::Elements(elements), Word::Known(at)) => {
+                if let Some(element) = elements.get(at as usize) {
+                    self.store_word(element, Word::Known(0), value);
+                }
+            }
             (Storage::Elements(elements), Word::Dynamic(at)) => {
                 let width = self.emit.width(value);
                 for (position, element) in elements.iter().enumerate() {

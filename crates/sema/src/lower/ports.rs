@@ -64,7 +64,8 @@ impl Lowerer<'_, '_> {
             _ => return Ok(None),
         };
         self.need_section(text, &[Section::Flit], name.span)?;
-        let value = self.emit.ask(code, Attr::None, vec![], Width::of(32));
+        let ports = self.emit.ask(code, Attr::None, vec![], Width::of(32));
+        let value = self.mask_of_ports(ports);
         Ok(Some(Scalar { value, ty: IntType::UINT, literal: false }.into()))
     }
 
@@ -80,7 +81,8 @@ impl Lowerer<'_, '_> {
         let value = match text {
             "input_ready" | "test_input_port" => {
                 let mask = self.mask_argument(text, args, span)?;
-                let value = self.emit.ask(Opcode::InReady, Attr::None, vec![mask], Width::BOOL);
+                let ports = self.ports_of_mask(mask);
+                let value = self.emit.ask(Opcode::InReady, Attr::None, vec![ports], Width::BOOL);
                 Scalar { value, ty: IntType::BOOL, literal: false }.into()
             }
             "read_input_port" => self.read_input(args, span)?,
@@ -91,12 +93,14 @@ impl Lowerer<'_, '_> {
             "get_input_port" => {
                 self.n_args(text, args, 0, "get_input_port()", span)?;
                 self.need_section(text, &[Section::Flit], span)?;
-                let value = self.emit.ask(Opcode::InMask, Attr::None, vec![], Width::of(32));
+                let ports = self.emit.ask(Opcode::InMask, Attr::None, vec![], Width::of(32));
+                let value = self.mask_of_ports(ports);
                 Scalar { value, ty: IntType::UINT, literal: false }.into()
             }
             "clear_input_ready" | "clear_input_port" => {
                 let mask = self.mask_argument(text, args, span)?;
-                self.emit.effect(Opcode::InClear, Attr::None, vec![mask], &[]);
+                let ports = self.ports_of_mask(mask);
+                self.emit.effect(Opcode::InClear, Attr::None, vec![ports], &[]);
                 Rvalue::void()
             }
             "set_output_port" | "set_port_output" => self.write_output(text, args, span)?,
@@ -107,7 +111,8 @@ impl Lowerer<'_, '_> {
             }
             "clear_output_ready" => {
                 let mask = self.mask_argument(text, args, span)?;
-                self.emit.effect(Opcode::OutClear, Attr::None, vec![mask], &[]);
+                let ports = self.ports_of_mask(mask);
+                self.emit.effect(Opcode::OutClear, Attr::None, vec![ports], &[]);
                 if let Some(slot) = self.written {
                     let kept = self.emit.not(mask);
                     self.slots[slot] = self.emit.binary(Opcode::And, self.slots[slot], kept);
@@ -118,12 +123,25 @@ impl Lowerer<'_, '_> {
                 let mask = self.mask_argument(text, args, span)?;
                 let code = if text == "last_output_failed" { Opcode::OutFailed } else { Opcode::OutWritten };
                 let ports = self.emit.ask(code, Attr::None, vec![], Width::of(32));
-                let both = self.emit.binary(Opcode::And, ports, mask);
+                let asked = self.ports_of_mask(mask);
+                let both = self.emit.binary(Opcode::And, ports, asked);
                 Scalar { value: self.emit.is_true(both), ty: IntType::BOOL, literal: false }.into()
             }
             _ => return Ok(None),
         };
         Ok(Some(value))
+    }
+
+    /// A mask of the language, which has bit `i` for port `i`, as the set of ports that ops take: bit `i` for port `i + 1`.
+    pub fn ports_of_mask(&mut self, mask: ValueId) -> ValueId {
+        let one = self.emit.constant_u64(1, Width::of(32));
+        self.emit.binary(Opcode::LShr, mask, one)
+    }
+
+    /// The other way round.
+    fn mask_of_ports(&mut self, ports: ValueId) -> ValueId {
+        let one = self.emit.constant_u64(1, Width::of(32));
+        self.emit.binary(Opcode::Shl, ports, one)
     }
 
     fn mask_argument(&mut self, what: &str, args: &[Expr], span: Span) -> Res<ValueId> {
@@ -137,7 +155,8 @@ impl Lowerer<'_, '_> {
         let mask = self.mask_argument("read_input_port", args, span)?;
         let (message, ty) = self.input_message(mask, args[0].span)?;
         let widths: Vec<Width> = ty.scalar_types().iter().map(|int| int.width).collect();
-        let scalars = self.emit.effect(Opcode::InRead, Attr::Message(message), vec![mask], &widths);
+        let ports = self.ports_of_mask(mask);
+        let scalars = self.emit.effect(Opcode::InRead, Attr::Message(message), vec![ports], &widths);
         Ok(Rvalue { ty, scalars, literal: false })
     }
 

@@ -13,6 +13,8 @@ use crate::types::{IntType, StructKind, StructType, Type};
 
 /// `lparam` words of a raw signal.
 const N_LPARAMS: u64 = 7;
+/// The command, `sparam`, and the `lparam` words by name.
+const RAW_PARAMS_MAX: usize = 9;
 
 fn event_type() -> Type {
     let fields = vec![
@@ -40,9 +42,9 @@ impl<'a> Lowerer<'a, '_> {
     }
 
     fn raw_signal(&mut self, params: &'a [ast::FnParam], body: &'a ast::Block, span: Span) -> Res<Signal> {
-        if let Some(third) = params.get(2) {
-            let help = "they are the command and `sparam`; use `event.lparam[0]` to `[6]`, or a typed signal";
-            return Err(self.error(Code::E0420, third.name.span, "a raw signal has at most two parameters", help));
+        if let Some(surplus) = params.get(RAW_PARAMS_MAX) {
+            let help = "they are the command, `sparam` and `lparam[0]` to `[6]`; write a typed signal for more";
+            return Err(self.error(Code::E0420, surplus.name.span, "a raw signal has at most nine parameters", help));
         }
         let word = |name: &str| Field { name: name.to_string(), width: Width::of(32), signed: false };
         let fields = [vec![word("cmd"), word("sparam")], lparams()].concat();
@@ -52,13 +54,14 @@ impl<'a> Lowerer<'a, '_> {
         let event = self.event_place("event", &values);
         let zeros: Vec<ValueId> = widths.iter().map(|&width| self.emit.zero(width)).collect();
         let outevent = self.event_place("outevent", &zeros);
-        for (param, &value) in params.iter().zip(&values) {
+        for (at, (param, &value)) in params.iter().zip(&values).enumerate() {
             let Type::Int(ty) = self.declared_type(&param.ty, &param.dims)? else {
                 let message = format!("`{}` is no integer", param.name.text);
                 return Err(self.error(Code::E0420, param.ty.span, message, "the parameters of a raw signal are integers"));
             };
             let place = self.new_local(&param.name.text, &Type::Int(ty));
-            let from = super::arith::Scalar { value, ty: IntType::UINT, literal: false };
+            let from = if at < 2 { IntType::UINT } else { IntType::UINT64 };
+            let from = super::arith::Scalar { value, ty: from, literal: false };
             let value = self.convert(from, ty);
             self.store(&place, &[value], param.name.span)?;
             self.declare(&param.name, Entity::Place(place));

@@ -113,10 +113,10 @@ impl<'a> Lowerer<'a, '_> {
                 if let Some(init) = init {
                     lowerer.stmt(init)?;
                 }
-                lowerer.loop_stmt(cond.as_ref(), step, body, stmt.span)
+                lowerer.loop_stmt(cond.as_ref(), step, body)
             }),
-            StmtKind::While { cond, body } => self.loop_stmt(Some(cond), &[], body, stmt.span),
-            StmtKind::DoWhile { body, cond } => self.do_while(body, cond, stmt.span),
+            StmtKind::While { cond, body } => self.loop_stmt(Some(cond), &[], body),
+            StmtKind::DoWhile { body, cond } => self.do_while(body, cond),
             StmtKind::Switch { value, arms } => self.switch(value, arms),
             StmtKind::Break => self.break_stmt(stmt.span),
             StmtKind::Continue => self.continue_stmt(stmt.span),
