@@ -37,7 +37,7 @@ ids! {
 pub enum BodyKind {
     /// `() -> ()`; state only.
     Init,
-    /// `() -> (mask: i32)`; ports, state, time.
+    /// `() -> (mask: i32)`: the inputs to wait for, bit `i` for port `i + 1`; ports, state, time.
     Flit,
     /// `() -> ()`; packet, metadata, state, time, struct outputs.
     Packet,

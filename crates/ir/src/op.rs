@@ -229,7 +229,7 @@ ops! {
     LocalRead "local.read" MemoryRead ReadState "The word of a local array; 0 out of range.";
     LocalWrite "local.write" MemoryWrite WriteState "Sets a word of a local array; nothing out of range.";
     LocalClear "local.clear" Nothing WriteState "Zeroes a local array.";
-    InReady "in.ready" MaskTest ReadPort "Whether an input in the mask holds a message that this firing has not consumed.";
+    InReady "in.ready" MaskTest ReadPort "Whether an input in the mask (bit i is port i + 1, in all masks of ops) holds a message that this firing has not consumed.";
     InMask "in.mask" Get32 ReadPort "Mask of the inputs that hold a message that this firing has not consumed.";
     InRead "in.read" PortRead WritePort "Consumes and gives the message at the lowest ready input of the mask; zeros if none.";
     InPeek "in.peek" PortRead ReadPort "Gives the message at input number i (from 1) without consuming it; zeros if none.";
