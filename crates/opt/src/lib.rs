@@ -8,5 +8,5 @@ pub mod dce;
 pub mod fold;
 pub mod pipeline;
 mod quick;
+pub mod reads;
 mod rebuild;
-pub mod registers;

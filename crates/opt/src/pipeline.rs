@@ -1,13 +1,13 @@
 //! The order of passes.
 //!
-//! `fold` makes conditions known, `registers` and `cse` make values equal, which gives `fold` more to do; `dce` clears away. The
+//! `fold` makes conditions known, `reads` and `cse` make values equal, which gives `fold` more to do; `dce` clears away. The
 //! rounds end when a round changes nothing, at most [`ROUNDS_MAX`]. Debug builds verify the design after every pass.
 //! Expects: a verified design. Ensures: a verified design that does the same, element by element.
 
 use ir::{Body, Design, Element, Opcode, verify};
 
 use crate::dce::Loads;
-use crate::{cse, dce, fold, registers};
+use crate::{cse, dce, fold, reads};
 
 /// A third round finds next to nothing in lowered code; a fourth is there for what inlined loops uncover.
 pub const ROUNDS_MAX: usize = 4;
@@ -16,7 +16,7 @@ type Pass = (&'static str, fn(&Body, Loads) -> Body);
 
 const PASSES: [Pass; 4] = [
     ("fold", |body, _| fold::run(body)),
-    ("registers", |body, _| registers::run(body)),
+    ("reads", |body, _| reads::run(body)),
     ("cse", |body, _| cse::run(body)),
     ("dce", dce::run),
 ];

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ir::{Body, Design, Element, Spans, parse, print, verify};
-use opt::{cse, dce, fold, pipeline, registers};
+use opt::{cse, dce, fold, pipeline, reads};
 
 fn check(pass: &str, run: impl Fn(Design) -> Design) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/opt").join(pass);
@@ -58,8 +58,8 @@ fn cse_files() {
 }
 
 #[test]
-fn registers_files() {
-    check("registers", |design| each_body(design, |_, body| registers::run(body)));
+fn reads_files() {
+    check("reads", |design| each_body(design, |_, body| reads::run(body)));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! It knows nothing of packets and ports: what a read gives is a hash of the op, its operands and of how many effects that could
 //! change it came before. So two bodies with equal records do the same in every surrounding that answers reads in such a way.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use ir::generate::Random;
@@ -44,9 +44,13 @@ pub fn run(design: &Design, element: &Element, body: &Body, seed: u64) -> Record
 
 #[derive(Default)]
 struct Counts {
-    port_writes: u64,
-    packet_writes: u64,
-    packet_accesses: u64,
+    /// Ops that may take a message from an input.
+    consumed: usize,
+    /// Ops that may change the packet's bytes or length.
+    window_writes: usize,
+    meta_writes: usize,
+    /// Accesses to the window; repeating one while the window is as it was shows nothing new.
+    accesses: BTreeSet<String>,
 }
 
 struct Run<'a> {
@@ -146,23 +150,21 @@ impl Run<'_> {
     }
 
     fn outside(&mut self, op: &Op, operands: &[Value]) {
-        let is_write = match op.code.effect() {
-            Effect::WritePort => {
-                self.counts.port_writes += 1;
-                true
-            }
-            Effect::WritePacket => {
-                self.counts.packet_writes += 1;
-                true
-            }
-            Effect::Outside => true,
-            _ => false,
-        };
-        if is_write {
+        let effect = op.code.effect();
+        if matches!(effect, Effect::WritePort | Effect::WritePacket | Effect::Outside) {
             self.effects.push(format!("{} {:?} {operands:?}", op.code.name(), op.attr));
         }
+        match (op.code, effect) {
+            (Opcode::InRead | Opcode::InClear, _) => self.counts.consumed += 1,
+            (Opcode::MetaWrite, _) => self.counts.meta_writes += 1,
+            (Opcode::Emit | Opcode::Drop, _) => {}
+            (_, Effect::WritePacket) => self.counts.window_writes += 1,
+            _ => {}
+        }
         if matches!(op.code, Opcode::PktLoad | Opcode::PktStore) {
-            self.counts.packet_accesses += 1;
+            let widths: Vec<Width> = op.results.iter().map(|result| self.body.width(*result)).collect();
+            let access = format!("{} {operands:?} {widths:?} {}", op.code.name(), self.counts.window_writes);
+            self.counts.accesses.insert(access);
         }
         let body = self.body;
         let results =
@@ -175,9 +177,10 @@ impl Run<'_> {
         let changes = match op.code {
             Opcode::Now | Opcode::LastMask | Opcode::OutFailed | Opcode::OutWritten => 0,
             Opcode::PktTime | Opcode::PktInPort | Opcode::PktMissing => 0,
-            Opcode::PktShort => self.counts.packet_accesses + self.counts.packet_writes,
-            code if matches!(code.effect(), Effect::ReadPort | Effect::WritePort) => self.counts.port_writes,
-            _ => self.counts.packet_writes,
+            Opcode::PktShort => self.counts.accesses.len(),
+            Opcode::MetaRead => self.counts.meta_writes,
+            code if matches!(code.effect(), Effect::ReadPort | Effect::WritePort) => self.counts.consumed,
+            _ => self.counts.window_writes,
         };
         let mut hasher = DefaultHasher::new();
         (self.seed, op.code, &op.attr, operands, i, changes, &self.design.name).hash(&mut hasher);
