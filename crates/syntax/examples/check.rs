@@ -6,7 +6,11 @@ fn main() {
         let t = std::time::Instant::now();
         let parsed = syntax::parse(id, &text);
         eprintln!("{path}: {} items, {:?}", parsed.file.items.len(), t.elapsed());
-        for d in &parsed.diagnostics { println!("{}", diag::render(d, &map, diag::RenderStyle::Plain)); }
-        if std::env::var("DEBUG").is_ok() { println!("{}", syntax::dump(&parsed.file)); }
+        for d in &parsed.diagnostics {
+            println!("{}", diag::render(d, &map, diag::RenderStyle::Plain));
+        }
+        if std::env::var("DEBUG").is_ok() {
+            println!("{}", syntax::dump(&parsed.file));
+        }
     }
 }

@@ -259,7 +259,7 @@ proptest! {
 /// Long valid files on one line and on many.
 #[test]
 fn long_files_are_formatted_in_time() {
-    let n = 20_000;
+    let n = 5_000;
     let statements = [
         "x = 1; ",
         "{ x; } ",

@@ -48,6 +48,8 @@ struct Printed {
     code: String,
     comment: String,
     blank_before: bool,
+    /// Columns before the `::` of an instance declaration, else 0.
+    colons_at: usize,
 }
 
 /// The text of all lines.
@@ -56,6 +58,7 @@ pub(super) fn print(lines: &[Line], text: &str, parsed: &Annotated) -> String {
     for line in lines {
         Wrapper { text, parsed, line, printed: &mut printed }.run();
     }
+    align_instances(&mut printed);
     let mut out = String::with_capacity(text.len());
     let columns = comment_columns(&printed);
     for (line, column) in printed.iter().zip(columns) {
@@ -71,6 +74,28 @@ pub(super) fn print(lines: &[Line], text: &str, parsed: &Annotated) -> String {
         out.push('\n');
     }
     out
+}
+
+/// Puts the `::` of neighbouring instance declarations into one column.
+fn align_instances(lines: &mut [Printed]) {
+    let indent = |line: &Printed| line.code.len() - line.code.trim_start().len();
+    let mut first = 0;
+    while first < lines.len() {
+        let mut end = first + 1;
+        while end < lines.len()
+            && lines[end].colons_at > 0
+            && lines[first].colons_at > 0
+            && !lines[end].blank_before
+            && indent(&lines[end]) == indent(&lines[first])
+        {
+            end += 1;
+        }
+        let most = lines[first..end].iter().map(|line| line.colons_at).max().unwrap_or(0);
+        for line in &mut lines[first..end] {
+            line.code.insert_str(line.colons_at, &" ".repeat(most - line.colons_at));
+        }
+        first = end;
+    }
 }
 
 /// For each line the column of its trailing comment: runs of neighbours share one.
@@ -168,10 +193,24 @@ impl Wrapper<'_> {
                 code: self.text_of(&code[first..end], indent),
                 comment: comment.to_owned(),
                 blank_before: self.line.blank_before && first == 0,
+                colons_at: if first == 0 { self.colons_at(code, indent) } else { 0 },
             };
             self.printed.push(printed);
             first = end;
             n_printed += 1;
+        }
+    }
+
+    /// Columns before the `::` if this declares an instance.
+    fn colons_at(&self, code: &[Piece], indent: usize) -> usize {
+        let mut tokens = code.iter().take(3).map_while(|piece| match piece {
+            Piece::Token { at, .. } => Some(*at),
+            Piece::Comment { .. } => None,
+        });
+        let (roles, tokens_of) = (&self.parsed.roles, &self.parsed.tokens);
+        match tokens.position(|at| roles[at] == Role::InstanceFlag && tokens_of[at].kind == TokenKind::ColonColon) {
+            Some(n) => width(0, &code[..n], self.text, self.parsed) + indent + 1,
+            None => 0,
         }
     }
 
