@@ -25,39 +25,35 @@ const PASSES: [Pass; 4] = [
 pub fn run(design: Design) -> Design {
     let mut design = design;
     check(&design, "lowering");
-    for i in 0..design.elements.len() {
-        simplify(&mut design, i);
+    let mut unfinished: Vec<Vec<bool>> =
+        design.elements.iter().map(|element| vec![true; element.bodies().len()]).collect();
+    for _ in 0..ROUNDS_MAX {
+        round(&mut design, &mut unfinished);
+        if !unfinished.iter().flatten().any(|&body| body) {
+            break;
+        }
     }
     design
 }
 
-/// Rounds over one element; a body that a round left as it was is done.
-fn simplify(design: &mut Design, element_idx: usize) {
-    let mut unfinished = vec![true; design.elements[element_idx].bodies().len()];
-    for _ in 0..ROUNDS_MAX {
-        let mut before: Vec<Option<Body>> = vec![None; unfinished.len()];
-        for (name, pass) in PASSES {
-            let loads = loads(&design.elements[element_idx]);
-            let bodies = design.elements[element_idx].bodies_mut();
-            for (body, before) in bodies
-                .into_iter()
-                .zip(&mut before)
-                .zip(&unfinished)
-                .filter(|(_, unfinished)| **unfinished)
-                .map(|(pair, _)| pair)
-            {
+/// All passes over the unfinished bodies, by element; one that the round left as it was is finished.
+fn round(design: &mut Design, unfinished: &mut [Vec<bool>]) {
+    let mut before: Vec<Vec<Option<Body>>> = unfinished.iter().map(|bodies| vec![None; bodies.len()]).collect();
+    for (name, pass) in PASSES {
+        for ((element, before), unfinished) in design.elements.iter_mut().zip(&mut before).zip(&*unfinished) {
+            let loads = loads(element);
+            let bodies = element.bodies_mut().into_iter().zip(before).zip(unfinished);
+            for ((body, before), _) in bodies.filter(|(_, unfinished)| **unfinished) {
                 let passed = pass(body, loads);
                 let replaced = std::mem::replace(body, passed);
                 before.get_or_insert(replaced);
             }
-            check(design, name);
         }
-        let bodies = design.elements[element_idx].bodies();
-        for ((unfinished, before), (_, body)) in unfinished.iter_mut().zip(&before).zip(bodies) {
+        check(design, name);
+    }
+    for ((element, before), unfinished) in design.elements.iter().zip(&before).zip(unfinished) {
+        for (((_, body), before), unfinished) in element.bodies().into_iter().zip(before).zip(unfinished) {
             *unfinished = before.as_ref().is_some_and(|before| before != body);
-        }
-        if !unfinished.contains(&true) {
-            return;
         }
     }
 }
