@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::args::CheckArgs;
 use super::exit::{Exit, Failure};
 use super::terminal::{error_style, say_aside, say_json};
-use crate::FileError;
+use crate::{FileError, library};
 use crate::compile::{Compiled, compile};
 use crate::loader::{FileLoader, source_files};
 
@@ -25,7 +25,7 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
         for file in sources_of(path)? {
             let compiled = compile(&file.to_string_lossy(), &FileLoader::new(&dirs));
             report.files += 1;
-            for diagnostic in &compiled.diagnostics {
+            for diagnostic in of_interest(&compiled) {
                 let text = diag::render(diagnostic, &compiled.sources, error_style());
                 if shown.insert(text.clone()) {
                     report.add(diagnostic, &compiled.sources);
@@ -59,7 +59,7 @@ pub fn sources_of(path: &Path) -> Result<Vec<PathBuf>, Failure> {
 /// Shows everything that is wrong with an application; refuses to go on if that includes errors.
 pub fn show_diagnostics(compiled: &Compiled) -> Result<(), Exit> {
     let mut report = CheckReport::default();
-    for diagnostic in &compiled.diagnostics {
+    for diagnostic in of_interest(compiled) {
         report.add(diagnostic, &compiled.sources);
         say_aside(&diag::render(diagnostic, &compiled.sources, error_style()));
     }
@@ -69,6 +69,14 @@ pub fn show_diagnostics(compiled: &Compiled) -> Result<(), Exit> {
     report.files = 1;
     say_aside(&report.summary());
     Err(Exit::Source)
+}
+
+/// Everything but warnings about embedded files, which their users cannot mend.
+fn of_interest(compiled: &Compiled) -> impl Iterator<Item = &Diagnostic> {
+    let is_embedded = |diagnostic: &Diagnostic| {
+        compiled.sources.file(diagnostic.primary.span.file).name.starts_with(library::PREFIX)
+    };
+    compiled.diagnostics.iter().filter(move |diagnostic| diagnostic.severity() == Severity::Error || !is_embedded(diagnostic))
 }
 
 /// What `--json` prints.
@@ -109,7 +117,7 @@ impl CheckReport {
     /// The report on one application.
     pub fn of(compiled: &Compiled) -> CheckReport {
         let mut report = CheckReport { files: 1, ..CheckReport::default() };
-        for diagnostic in &compiled.diagnostics {
+        for diagnostic in of_interest(compiled) {
             report.add(diagnostic, &compiled.sources);
         }
         report

@@ -9,6 +9,9 @@ use super::table::{Align, Table, grouped};
 use super::terminal::bold;
 use crate::run::{RunOutcome, SignalCall};
 
+/// A control file may fill a table of a million rows; the last calls are the ones that ask.
+const SIGNAL_ROWS_MAX: usize = 40;
+
 /// Everything that a run counted, as text.
 ///
 /// `files` names the file of each boundary port that has one.
@@ -19,13 +22,17 @@ pub fn text(outcome: &RunOutcome, files: &[(String, PathBuf)], style: RenderStyl
         ("Elements", elements(&report.elements)),
         ("Channels", channels(&report.channels)),
         ("Drops", drops(report)),
-        ("Signals", signals(&outcome.signals)),
+        ("Signals", signals(&outcome.signals[outcome.signals.len().saturating_sub(SIGNAL_ROWS_MAX)..])),
     ];
     let mut text = String::new();
     for (heading, table) in sections {
         if !table.is_empty() {
             text.push_str(&format!("{}\n{}\n", bold(heading, style), table.text()));
         }
+    }
+    if outcome.signals.len() > SIGNAL_ROWS_MAX {
+        let n_before = outcome.signals.len() - SIGNAL_ROWS_MAX;
+        text.push_str(&format!("  ({n_before} earlier signal calls; --json shows all)\n\n"));
     }
     text.push_str(&format!("{}\n{}\n", bold("Totals", style), totals(report)));
     text.push_str(&format!("  {}\n", throughput(outcome)));
