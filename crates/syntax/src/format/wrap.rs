@@ -193,7 +193,7 @@ impl Wrapper<'_> {
                 code: self.text_of(&code[first..end], indent),
                 comment: comment.to_owned(),
                 blank_before: self.line.blank_before && first == 0,
-                colons_at: if first == 0 { self.colons_at(code, indent) } else { 0 },
+                colons_at: if first == 0 { self.colons_at(&code[..end], indent) } else { 0 },
             };
             self.printed.push(printed);
             first = end;
