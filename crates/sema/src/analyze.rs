@@ -83,7 +83,8 @@ fn application(
         }
     }
     let stmts: Vec<&GraphStmt> = root.ast.items.iter().filter_map(graph_stmt).collect();
-    let elaborated = elaborate::elaborate(stmts.iter().copied(), decls, library, diags);
+    let mut elaborated = elaborate::elaborate(stmts.iter().copied(), decls, library, diags);
+    connect::set_host_messages(&mut elaborated);
     let channels = connect::channels(&elaborated, diags);
     check::open_ports(&elaborated, diags);
     check::cycles(&elaborated, &channels, diags);

@@ -46,6 +46,26 @@ pub fn channels(elaborated: &Elaborated<'_>, diags: &mut Diagnostics) -> Vec<Joi
     joined
 }
 
+/// Lets `host_out` carry the struct messages of the element that sends to it: a program on the host reads records as well as
+/// packets. The other ways out lead to wires, which take packets only.
+pub fn set_host_messages(elaborated: &mut Elaborated<'_>) {
+    let from_group: BTreeMap<End, &RawLink> =
+        elaborated.links.iter().filter(|link| is_group(link.from)).map(|link| (link.from, link)).collect();
+    let sources = elaborated.links.iter().filter(|link| !is_group(link.from));
+    let mut messages = Vec::new();
+    for link in sources.filter_map(|first| follow(first, &from_group)) {
+        let (End::Node(at, port), End::Boundary(boundary)) = (link.from, link.to) else { continue };
+        let message = elaborated.nodes[at].outputs[port as usize];
+        let is_struct = elaborated.message_types.kind(message) == MessageKind::Struct;
+        if is_struct && elaborated.boundaries[boundary].name == "host_out" {
+            messages.push((boundary, message));
+        }
+    }
+    for (boundary, message) in messages {
+        elaborated.boundaries[boundary].message = message;
+    }
+}
+
 fn is_group(end: End) -> bool {
     matches!(end, End::Group(..))
 }
