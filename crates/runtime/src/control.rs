@@ -46,7 +46,9 @@ impl fmt::Display for SignalError {
 
 impl std::error::Error for SignalError {}
 
-/// A signal that a control file called, and what it gave. Signals without results are not recorded.
+/// A signal that a control file called, and what it gave.
+///
+/// Not recorded are signals without results, and those whose only result is an `ok` that is true.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignalCall {
     /// Line of the control file, from 1.

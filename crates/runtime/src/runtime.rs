@@ -295,8 +295,8 @@ impl<'d> Runtime<'d> {
             let result = |wanted: &str| results.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.clone());
             let next = result(LISTING_NEXT);
             let is_entry = call.cursor.is_none() || result(LISTING_VALID) != Some(Value::ZERO);
-            // Lines that fill a table give nothing and come by the million.
-            if !results.is_empty() && is_entry {
+            // Lines that fill a table come by the million; what is worth a word is that one was refused.
+            if is_entry && tells_something(&results) {
                 let element = &self.design.design().elements[call.target.element as usize];
                 let signal = element.signals[call.target.signal as usize].name.clone();
                 let instance = element.name.clone();
@@ -639,4 +639,13 @@ fn boundary_ports<'d>(design: Verified<'d>) -> Ports<'d> {
         }
     }
     ports
+}
+
+/// Whether the results of a signal say more than that it did as it was told.
+fn tells_something(results: &[(String, Value)]) -> bool {
+    match results {
+        [] => false,
+        [(name, value)] => name != "ok" || *value == Value::ZERO,
+        _ => true,
+    }
 }

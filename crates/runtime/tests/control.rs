@@ -127,3 +127,50 @@ fn a_million_lines_fill_a_table_in_seconds() {
     // Both passes; generous, because tests run unoptimised and beside others.
     assert!(start.elapsed().as_secs() < 30, "{:?}", start.elapsed());
 }
+
+/// `l.list` goes through a list of the numbers from 1 to `n`; `l.set` changes `n` and refuses more than 9.
+const LIST: &str = "element l: List control @0:0..0 {
+    var n: u32
+    handler {
+        %0: i32 = const 1
+        yield %0
+    }
+    signal set(%0 n: u32) -> (ok: u1) {
+        %1: i32 = const 9
+        %2: i1 = ule %0, %1
+        if %2 {
+            reg.write n, %0
+        }
+        yield %2
+    }
+    signal list(%0 cursor: u32) -> (next: u32, valid: u1, number: u32) {
+        %1: i32 = const 1
+        %2: i32 = const 0
+        %3: i32 = reg.read n
+        %4: i1 = ult %0, %3
+        %5: i32 = add %0, %1
+        %6: i1 = ult %5, %3
+        %7: i32 = select %6, %5, %2
+        yield %7, %4, %5
+    }
+}
+";
+
+#[test]
+fn listings_are_walked_and_refusals_told() {
+    // The end comes last wherever it stands; what worked is not told, nor an empty listing.
+    let control = "@end l.list cursor=all\nl.list cursor=all\nl.set 3\n@5 l.set 10\n@7 l.list 1\n@9 l.set 2\n";
+    let done = run_with_control(LIST, &[], control);
+    let calls: Vec<(u32, u64, Vec<Value>)> = done
+        .calls
+        .iter()
+        .map(|call| (call.line, call.time_ns, call.results.iter().map(|(_, value)| value.clone()).collect()))
+        .collect();
+    let small = |numbers: &[u64]| numbers.iter().map(|&number| Value::Small(number)).collect::<Vec<_>>();
+    assert_eq!(calls, [
+        (4, 5_000_000_000, small(&[0])),
+        (5, 7_000_000_000, small(&[2, 1, 2])),
+        (1, 9_000_000_000, small(&[1, 1, 1])),
+        (1, 9_000_000_000, small(&[0, 1, 2])),
+    ]);
+}
