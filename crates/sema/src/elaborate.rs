@@ -279,7 +279,7 @@ impl<'a> Elaborator<'a, '_, '_> {
             self.diags.add(Diagnostic::new(Code::E0224, decl.span, message, help.as_str()));
         }
         for arg in &decl.config.args {
-            if !arg.name.as_ref().is_some_and(|name| name.text == "rate") {
+            if arg.name.as_ref().is_none_or(|name| name.text != "rate") {
                 let span = arg.name.as_ref().map_or(arg.value.span, |name| name.span);
                 self.diags.add(Diagnostic::new(Code::E0224, span, "a boundary port has one setting, `rate`", help.as_str()));
                 continue;
@@ -415,8 +415,8 @@ impl<'a> Elaborator<'a, '_, '_> {
     fn count_used_ports(&mut self, at: usize) {
         let n_used = |side: GroupSide, role: Role| {
             let keys = (End::Group(at, side, 0), role)..=(End::Group(at, side, u32::MAX), role);
-            let ports = self.out.used.range(keys).filter(|((_, used_role), _)| *used_role == role);
-            ports.last().map_or(0, |((end, _), _)| match end {
+            let mut ports = self.out.used.range(keys).filter(|((_, used_role), _)| *used_role == role);
+            ports.next_back().map_or(0, |((end, _), _)| match end {
                 End::Group(_, _, port) => port + 1,
                 End::Node(..) | End::Boundary(_) | End::Null | End::Unknown => unreachable!("the range holds group ports"),
             })

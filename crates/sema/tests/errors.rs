@@ -11,6 +11,7 @@ use std::{env, fs};
 
 use diag::{Code, RenderStyle};
 use repository::RepositoryLoader;
+use sema::loader::MapLoader;
 
 /// Name and rendered reports of every file that this test is for.
 fn reports() -> BTreeMap<String, (PathBuf, String)> {
@@ -67,4 +68,20 @@ fn every_graph_code_has_a_file() {
     };
     let missing: Vec<&str> = codes.filter(of_graph).filter(|code| !reports.keys().any(|name| name.starts_with(code))).collect();
     assert_eq!(missing, Vec::<&str>::new(), "codes without a file in tests/errors");
+}
+
+/// Files with a line or a tail missing are what an editor sends while somebody types.
+#[test]
+fn broken_files_never_panic() {
+    let of_graph = |name: &String| name.starts_with("E02") || name.starts_with("W02");
+    for (name, (path, _)) in reports().into_iter().filter(|(name, _)| of_graph(name)) {
+        let text = fs::read_to_string(path).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        for at in 0..lines.len() {
+            let without = [&lines[..at], &lines[at + 1..]].concat().join("\n");
+            for broken in [without, lines[..at].join("\n")] {
+                sema::analyze(&name, &MapLoader::new([(name.as_str(), broken.as_str())]));
+            }
+        }
+    }
 }
