@@ -295,7 +295,7 @@ impl Formatter<'_> {
         let text = &self.text[start..end];
         let is_line = text.starts_with("//");
         let rest = &self.text[end..];
-        let rest = rest.trim_start_matches([' ', '\t', '\r']);
+        let rest = rest.trim_start_matches(|c: char| c != '\n' && (c.is_whitespace() || c == '\u{feff}'));
         let ends_line = rest.is_empty() || rest.starts_with('\n');
         let next_starts = self.parsed.tokens[next].kind == TokenKind::End
             || self.parsed.line_starts[next] != LineStart::No
@@ -316,9 +316,7 @@ impl Formatter<'_> {
             self.open = Some(Line { indent: self.comment_indent(next), blank_before: blank, pieces: Vec::new() });
             self.push(Piece::Comment { start, end, column, breaks: false, trails: false, joins_next });
         } else {
-            let after_comment =
-                self.open.as_ref().is_some_and(|line| matches!(line.pieces.last(), Some(Piece::Comment { .. })));
-            let breaks = begins_line && !joined || self.break_next && after_comment;
+            let breaks = begins_line && !joined;
             let joins_next = joins_next && joined;
             self.push(Piece::Comment { start, end, column, breaks, trails: !begins_line, joins_next });
         }

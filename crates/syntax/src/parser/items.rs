@@ -461,9 +461,9 @@ impl Parser<'_> {
         let mut lines: Vec<String> = Vec::new();
         while let Some(comment) = at.checked_sub(1).map(|n| self.comments[n]) {
             let gap = &self.text[comment.end as usize..below as usize];
-            let before = self.text[..comment.start as usize].trim_end_matches([' ', '\t']);
+            let before = self.text[..comment.start as usize].trim_end_matches(is_blank);
             let on_own_line = before.is_empty() || before.ends_with('\n');
-            let adjoins = gap.trim().is_empty() && gap.matches('\n').count() <= 1;
+            let adjoins = gap.chars().all(|c| c == '\n' || is_blank(c)) && gap.matches('\n').count() <= 1;
             if !on_own_line || !adjoins {
                 break;
             }
@@ -482,6 +482,11 @@ impl Parser<'_> {
         lines.reverse();
         lines.join("\n").trim().to_owned()
     }
+}
+
+/// White space within a line, as the lexer skips it.
+fn is_blank(c: char) -> bool {
+    c != '\n' && (c.is_whitespace() || c == '\u{feff}')
 }
 
 /// The text of a comment by lines, markers removed.
