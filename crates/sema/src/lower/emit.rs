@@ -1,8 +1,8 @@
 //! Adds ops to a body while folding what is known at compile time.
 //!
 //! [`Emitter`] stands at the end of one region. Constants are kept once, at the front of the root region, so that a value known
-//! to be constant has the same id wherever it was met, and merging branches can compare ids. Pure ops over constants and the
-//! usual identities disappear at once. [`Emitter::finish`] drops pure ops nobody uses and numbers the rest densely in order.
+//! to be constant has the same id wherever it was met, and merging branches can compare ids. Pure ops over constants, the usual
+//! identities and what was computed before disappear at once. [`Emitter::finish`] drops pure ops nobody uses and numbers the rest densely in order.
 
 use std::collections::HashMap;
 
@@ -10,6 +10,9 @@ use diag::Span;
 use ir::{Attr, Body, BodyKind, Local, Op, OpId, Opcode, RegionId, Value, ValueId, Width};
 
 use super::ranges::Ranges;
+
+/// Opcode, bit of an extract, operands and result width of a pure op.
+type Computation = (Opcode, u32, Vec<ValueId>, Width);
 
 /// Builds one body.
 pub struct Emitter {
@@ -21,6 +24,10 @@ pub struct Emitter {
     constant_ops: Vec<OpId>,
     known: HashMap<ValueId, Value>,
     definitions: HashMap<ValueId, OpId>,
+    /// Pure ops by what they compute, and the region that they are in: usable while that region is open.
+    computed: HashMap<Computation, (RegionId, ValueId)>,
+    /// Regions around the end of the current one, which is the last.
+    open_regions: Vec<RegionId>,
     /// What is known of values at the current place.
     pub ranges: Ranges,
 }
@@ -29,14 +36,17 @@ impl Emitter {
     /// Starts a body; its root region has the given parameters.
     pub fn new(kind: BodyKind, params: &[Width]) -> Emitter {
         let body = Body::new(kind, params);
+        let root = body.root;
         Emitter {
-            region: body.root,
+            region: root,
             body,
             span: None,
             constants: HashMap::new(),
             constant_ops: Vec::new(),
             known: HashMap::new(),
             definitions: HashMap::new(),
+            computed: HashMap::new(),
+            open_regions: vec![root],
             ranges: Ranges::default(),
         }
     }
@@ -54,11 +64,16 @@ impl Emitter {
     /// Opens a region and goes there; gives it and the region to go back to.
     pub fn open(&mut self, params: &[Width]) -> (RegionId, RegionId) {
         let opened = self.body.add_region(params);
+        self.open_regions.push(opened);
         (opened, std::mem::replace(&mut self.region, opened))
     }
 
-    /// Goes back to a region.
+    /// Goes back to a region around this one, or once more into one that was closed.
     pub fn go_to(&mut self, region: RegionId) {
+        match self.open_regions.iter().position(|&open| open == region) {
+            Some(at) => self.open_regions.truncate(at + 1),
+            None => self.open_regions.push(region),
+        }
         self.region = region;
     }
 
@@ -194,7 +209,16 @@ impl Emitter {
         if let Some(same) = self.simplified(code, &attr, operands, result) {
             return same;
         }
-        self.ask(code, attr, operands.to_vec(), result)
+        let bit = if let Attr::Bit(bit) = attr { bit } else { 0 };
+        let computation = (code, bit, operands.to_vec(), result);
+        if let Some((region, value)) = self.computed.get(&computation)
+            && self.open_regions.contains(region)
+        {
+            return *value;
+        }
+        let value = self.ask(code, attr, operands.to_vec(), result);
+        self.computed.insert(computation, (self.region, value));
+        value
     }
 
     /// A binary op of equal widths whose result has that width too, or a shift.

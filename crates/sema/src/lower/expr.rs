@@ -247,12 +247,26 @@ impl<'a> Lowerer<'a, '_> {
                 }
             },
             None => {
+                if let Some(name) = self.constant_name(expr)? {
+                    let message = format!("`{name}` is a constant and cannot be assigned");
+                    return Err(self.error(Code::E0305, expr.span, message, "assign to a variable instead"));
+                }
                 // A more precise report than "cannot be assigned" if the expression itself is wrong.
                 self.value(expr, None)?;
                 let help = "the left side must be a variable, a field, an element or bits of one";
                 Err(self.error(Code::E0305, expr.span, "this cannot be assigned", help))
             }
         }
+    }
+
+    /// The name of a constant, if the expression is one.
+    fn constant_name(&mut self, expr: &Expr) -> Res<Option<String>> {
+        let (name, entity) = match &expr.kind {
+            ExprKind::Name { qualifier: None, name } => (name, self.lookup(&name.text)?),
+            ExprKind::Field(base, name) if self.is_object(base, "_state")? => (name, self.element_name(&name.text)?),
+            _ => return Ok(None),
+        };
+        Ok(matches!(entity, Some(Entity::Constant(_))).then(|| name.text.clone()))
     }
 
     fn bits_place(&mut self, base: Place, bits: Bits, ty: IntType, span: Span) -> Res<Place> {

@@ -17,10 +17,10 @@ use crate::suggest::nearest;
 use crate::types::{IntType, StructKind, Type};
 
 /// Methods of `pkt`, for suggestions.
-const METHODS: [&str; 34] = [
+const METHODS: [&str; 32] = [
     "avail", "has", "byte", "be16", "be32", "be64", "le16", "le32", "le64", "set_byte", "set_be16", "set_be32", "set_be64",
     "set_le16", "set_le32", "set_le64", "header", "set_header", "push", "pop", "push_at", "pop_at", "in_port", "time_ns", "short",
-    "len", "truncate", "append", "error", "missing", "meta", "emit", "drop", "length",
+    "len", "truncate", "append", "error", "missing", "meta", "length",
 ];
 
 const HEAD_AND_END: [Section; 2] = [Section::Packet, Section::End];
@@ -81,9 +81,12 @@ impl Lowerer<'_, '_> {
                 self.need_store(&what, span)?;
                 self.resize_packet(name, args, span)
             }
+            "emit" | "drop" => {
+                let help = format!("`{name}` stands alone: `emit(port)`, `drop()`");
+                Err(self.error(Code::E0312, method.span, format!("a packet has no method `{name}`"), help))
+            }
             _ => {
                 let help = match nearest(name, METHODS) {
-                    Some("emit" | "drop") => "`emit(port)` and `drop()` stand without `pkt.`".to_string(),
                     Some(near) => format!("did you mean `pkt.{near}`?"),
                     None => "see the methods of `pkt` in the language reference".to_string(),
                 };
