@@ -18,6 +18,7 @@ mod elements;
 mod run;
 mod ports;
 mod report;
+mod signals;
 mod progress;
 mod shell;
 

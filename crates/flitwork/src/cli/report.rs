@@ -1,16 +1,14 @@
-//! The tables that `flitwork run` prints.
+//! The tables that `flitwork run` prints: ports, elements, channels, drops, totals.
 
 use std::path::PathBuf;
 
 use diag::RenderStyle;
 use runtime::report::{BoundaryReport, ChannelReport, Direction, DropCount, ElementReport, Report};
 
+use super::signals;
 use super::table::{Align, Table, grouped};
 use super::terminal::bold;
-use crate::run::{RunOutcome, SignalCall};
-
-/// A control file may fill a table of a million rows; the last calls are the ones that ask.
-const SIGNAL_ROWS_MAX: usize = 40;
+use crate::run::RunOutcome;
 
 /// Everything that a run counted, as text.
 ///
@@ -22,7 +20,6 @@ pub fn text(outcome: &RunOutcome, files: &[(String, PathBuf)], style: RenderStyl
         ("Elements", elements(&report.elements)),
         ("Channels", channels(&report.channels)),
         ("Drops", drops(report)),
-        ("Signals", signals(&outcome.signals[outcome.signals.len().saturating_sub(SIGNAL_ROWS_MAX)..])),
     ];
     let mut text = String::new();
     for (heading, table) in sections {
@@ -30,9 +27,8 @@ pub fn text(outcome: &RunOutcome, files: &[(String, PathBuf)], style: RenderStyl
             text.push_str(&format!("{}\n{}\n", bold(heading, style), table.text()));
         }
     }
-    if outcome.signals.len() > SIGNAL_ROWS_MAX {
-        let n_before = outcome.signals.len() - SIGNAL_ROWS_MAX;
-        text.push_str(&format!("  ({n_before} earlier signal calls; --json shows all)\n\n"));
+    if !outcome.signals.is_empty() {
+        text.push_str(&format!("{}\n{}\n", bold("Signals", style), signals::text(&outcome.signals)));
     }
     text.push_str(&format!("{}\n{}\n", bold("Totals", style), totals(report)));
     text.push_str(&format!("  {}\n", throughput(outcome)));
@@ -132,15 +128,6 @@ fn drops(report: &Report) -> Table {
     for channel in report.channels.iter().filter(|channel| channel.messages_refused > 0) {
         let reason = "channel full (messages without packets)".to_string();
         table.row(vec![channel_name(channel), reason, grouped(channel.messages_refused)]);
-    }
-    table
-}
-
-fn signals(calls: &[SignalCall]) -> Table {
-    let mut table = Table::new(&[("line", Align::Right), ("call", Align::Left), ("result", Align::Left)]);
-    for call in calls {
-        let results: Vec<String> = call.results.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        table.row(vec![call.line.to_string(), call.call.clone(), results.join(" ")]);
     }
     table
 }

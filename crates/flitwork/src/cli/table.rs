@@ -12,20 +12,26 @@ pub enum Align {
 /// Rows under headings. Two spaces before each column, two between, no lines: a report can be cut with `awk` and pasted into mail.
 #[derive(Clone, Debug)]
 pub struct Table {
-    columns: Vec<(&'static str, Align)>,
+    columns: Vec<(String, Align)>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
     /// A table without rows.
-    pub fn new(columns: &[(&'static str, Align)]) -> Table {
-        Table { columns: columns.to_vec(), rows: Vec::new() }
+    pub fn new(columns: &[(&str, Align)]) -> Table {
+        let columns = columns.iter().map(|(heading, align)| (heading.to_string(), *align)).collect();
+        Table { columns, rows: Vec::new() }
     }
 
     /// Adds a row with one cell a column.
     pub fn row(&mut self, cells: Vec<String>) {
         assert_eq!(cells.len(), self.columns.len(), "one cell a column");
         self.rows.push(cells);
+    }
+
+    /// Takes all rows out.
+    pub fn clear(&mut self) {
+        self.rows.clear();
     }
 
     /// Whether there is nothing to show.
