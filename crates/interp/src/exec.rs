@@ -491,13 +491,14 @@ impl Run<'_, '_> {
         while let Some(open) = rest.find('{') {
             line.push_str(&rest[..open]);
             rest = &rest[open..];
-            let hole = ["{}", "{:x}"].into_iter().find(|hole| rest.starts_with(hole));
-            match hole.and_then(|hole| values.next().map(|value| (hole, value))) {
-                Some(("{}", value)) => line.push_str(&value.to_string()),
-                Some((_, value)) => line.push_str(&hexadecimal(&value)),
-                None => line.push('{'),
+            let hole = ["{}", "{:x}"].into_iter().find(|hole| rest.starts_with(hole)).unwrap_or("{");
+            let value = if hole == "{" { None } else { values.next() };
+            match value {
+                Some(value) if hole == "{}" => line.push_str(&value.to_string()),
+                Some(value) => line.push_str(&format!("{value:x}")),
+                None => line.push_str(hole),
             }
-            rest = &rest[hole.map_or(1, str::len)..];
+            rest = &rest[hole.len()..];
         }
         line.push_str(rest);
         self.env.traces.push(line);
@@ -536,10 +537,4 @@ fn port_bit(port: u64) -> u32 {
         1..=32 => 1 << (port - 1),
         _ => 0,
     }
-}
-
-fn hexadecimal(value: &Value) -> String {
-    let (top, lower) = value.limbs().split_last().expect("a value has a limb");
-    let lower: String = lower.iter().rev().map(|limb| format!("{limb:016x}")).collect();
-    format!("{top:x}{lower}")
 }
