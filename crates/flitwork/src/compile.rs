@@ -1,6 +1,7 @@
 //! Source in, design out: the whole front end as one call.
 
 use diag::{Diagnostic, Severity, SourceMap};
+use sema::catalogue::ElementInfo;
 use sema::loader::Loader;
 
 /// What the front end makes of an application.
@@ -10,6 +11,8 @@ pub struct Compiled {
     pub sources: SourceMap,
     /// All errors and warnings, by file and place.
     pub diagnostics: Vec<Diagnostic>,
+    /// Every element that was read.
+    pub library: Vec<ElementInfo>,
     /// Instances, channels and boundaries; absent if the wiring has errors or there is none.
     pub graph: Option<sema::graph::Graph>,
     /// The design; absent if there are errors, or if the file only declares elements.
@@ -31,6 +34,7 @@ pub fn compile(root: &str, loader: &dyn Loader) -> Compiled {
     Compiled {
         sources: analysis.sources,
         diagnostics: analysis.diagnostics,
+        library: analysis.library,
         graph: analysis.graph,
         design: analysis.design,
     }

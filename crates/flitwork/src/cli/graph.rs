@@ -24,7 +24,7 @@ pub fn run(args: &GraphArgs) -> Result<Exit, Failure> {
             Ok(()) => Err(Failure { message: no_graph(&app), exit: Exit::Source }),
         };
     };
-    let picture = picture::of_graph(graph);
+    let picture = picture::of_graph(graph, &compiled.library);
     if let Some(path) = &args.svg {
         write(path, &picture::svg(&picture))?;
     }

@@ -1,6 +1,7 @@
 //! The picture of an elaborated graph.
 
-use ir::{BoundaryDirection, ChannelEnd, MessageKind};
+use ir::{BoundaryDirection, ChannelEnd, MessageKind, Param};
+use sema::catalogue::ElementInfo;
 use sema::graph::{DEPTH_DEFAULT, Graph, Instance};
 
 use super::{Edge, Node, Picture, Shape};
@@ -9,7 +10,9 @@ use super::{Edge, Node, Picture, Shape};
 const DETAIL_CHARS_MAX: usize = 30;
 
 /// Draws every instance and boundary port once, and `Drop` and `Idle` at each use: lines from all over to one bin would hide the rest.
-pub fn of_graph(graph: &Graph) -> Picture {
+///
+/// Parameters are shown where they differ from the default that `library` gives.
+pub fn of_graph(graph: &Graph, library: &[ElementInfo]) -> Picture {
     let boundaries = graph.boundaries.iter().map(|boundary| {
         let (n_inputs, n_outputs) = match boundary.direction {
             BoundaryDirection::In => (0, 1),
@@ -20,7 +23,7 @@ pub fn of_graph(graph: &Graph) -> Picture {
     });
     let mut nodes: Vec<Node> = boundaries.collect();
     let first_instance = nodes.len();
-    nodes.extend(graph.instances.iter().map(node));
+    nodes.extend(graph.instances.iter().map(|instance| node(instance, library)));
     let mut edges = Vec::new();
     for channel in &graph.channels {
         let mut end = |end: ChannelEnd, name: &str, n_inputs: usize| match end {
@@ -55,8 +58,13 @@ pub fn of_graph(graph: &Graph) -> Picture {
     Picture { title: graph.name.clone(), nodes, edges }
 }
 
-fn node(instance: &Instance) -> Node {
-    let params: Vec<String> = instance.params.iter().map(|param| format!("{}={}", param.name, param.value)).collect();
+fn node(instance: &Instance, library: &[ElementInfo]) -> Node {
+    let declared = library.iter().find(|info| info.name == instance.kind).map_or(&[][..], |info| &info.params);
+    let is_default = |param: &Param| {
+        declared.iter().any(|info| info.name == param.name && info.default.as_ref() == Some(&param.value))
+    };
+    let told = instance.params.iter().filter(|param| !is_default(param));
+    let params: Vec<String> = told.map(|param| format!("{}={}", param.name, param.value)).collect();
     let full = if params.is_empty() { instance.kind.clone() } else { format!("{}({})", instance.kind, params.join(", ")) };
     let detail = match full.chars().count() > DETAIL_CHARS_MAX {
         true => format!("{}…", full.chars().take(DETAIL_CHARS_MAX - 1).collect::<String>()),
