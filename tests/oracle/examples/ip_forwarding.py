@@ -32,9 +32,9 @@ def tables():
 
 
 def removed():
-    """Routes that are deleted while it runs: every fifth."""
+    """Routes that are deleted while it runs: the default and every fifth."""
     table4, table6 = tables()
-    return list(table4)[::5], list(table6)[::5]
+    return [(0, 0), *list(table4)[::5]], [(0, 0), *list(table6)[::5]]
 
 
 def control_text():
@@ -44,8 +44,9 @@ def control_text():
     for hop in range(N_HOPS - 1):  # the last one is missing, so that routes to it show a drop reason
         port = 1 + hop % 2
         lines.append(f"hops.insert index={hop} station={hop_mac(hop)} source={port_mac(port)} port={port}")
+    lines += routes.control_lines(4, {(0, 0): 0}) + routes.control_lines(6, {(0, 0): 1})
     lines += routes.control_lines(4, table4) + routes.control_lines(6, table6)
-    lines.append("# While it runs: every fifth route goes, and what it covered falls to shorter ones.")
+    lines.append("# While it runs: the default and every fifth route go, and what they covered falls to shorter ones or to none.")
     gone4, gone6 = removed()
     lines += [f"@1700000001 routes.delete version=4 prefix={routes.text(4, prefix)} length={length}" for prefix, length in gone4]
     lines += [f"@1700000001 routes.delete version=6 prefix={routes.text(6, prefix)} length={length}" for prefix, length in gone6]
@@ -116,7 +117,10 @@ def inputs():
     # Whole carries of the checksum update: every TTL, so that each high byte of the word comes by.
     frames += full([ether() / IP(src="10.1.0.1", dst=some4, ttl=ttl, id=ttl * 251) / TCP(sport=ttl) for ttl in range(2, 256, 11)])
     records = at_times(frames, step_ns=2_000_000)
-    after = at_times(full(spread(90)), start_ns=1_700_000_001 * 10**9, step_ns=1_000_000)
+    unreachable = [p for p in special if p.haslayer(IP) and p[IP].dst == "10.9.9.9" or p.haslayer(IPv6) and p[IPv6].dst == "3fff::1"]
+    unreachable += [udp4("10.1.0.1", "10.9.9.9", 1, 2, text(1300)), udp6("2001:db8:a::1", "3fff::1", 1, 2, text(1300))]
+    unreachable += [ether() / IP(src="10.1.0.1", dst="10.9.9.9") / ICMP(type=3, code=1) / IP(src="10.9.9.9", dst="10.1.0.1") / UDP()]
+    after = at_times(full(spread(90) + unreachable), start_ns=1_700_000_001 * 10**9, step_ns=1_000_000)
     assert records[-1].time_ns < 1_700_000_001 * 10**9
     back = at_times(full([udp4(to4(), to4(), 7, 7, text(i)) for i in range(30)]) + odd_frames(to4(), to4(), to6(), to6(), 5, 6), step_ns=3_100_000)
     return {"in.pcap": records + after, "in.tor_in.pcap": back}
