@@ -3,6 +3,9 @@
 use std::fs;
 use std::path::PathBuf;
 
+use serde_json::Value;
+
+use crate::process::output;
 use crate::{TaskResult, root};
 
 /// A page of the book and its text.
@@ -14,7 +17,7 @@ struct Page {
 /// Writes each page, or with `check` fails if one differs from the file.
 pub fn run(check: bool) -> TaskResult {
     let mut stale = Vec::new();
-    for page in pages() {
+    for page in pages()? {
         let path = root().join("docs/src").join(&page.path);
         if fs::read_to_string(&path).is_ok_and(|text| text == page.text) {
             continue;
@@ -35,8 +38,14 @@ fn write(path: &std::path::Path, text: &str) -> TaskResult {
     fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-fn pages() -> Vec<Page> {
-    vec![Page { path: "reference/ops.md".into(), text: ir::reference_page() }, Page { path: "reference/errors.md".into(), text: error_codes() }]
+fn pages() -> Result<Vec<Page>, String> {
+    let page = |path: &str, text| Page { path: path.into(), text };
+    Ok(vec![
+        page("reference/ops.md", ir::reference_page()),
+        page("reference/errors.md", error_codes()),
+        page("reference/cli.md", command_line()?),
+        page("reference/elements.md", catalogue()?),
+    ])
 }
 
 /// Every error code with its page, in one page.
@@ -49,4 +58,46 @@ fn error_codes() -> String {
         text.push('\n');
     }
     text
+}
+
+/// Commands with a help text of their own, in the order of `flitwork --help`.
+const COMMANDS: &[&str] =
+    &["new", "run", "check", "fmt", "explain", "elements", "graph", "dump", "completions", "man"];
+
+/// What `flitwork help` prints, command by command.
+fn command_line() -> Result<String, String> {
+    let mut text = String::from("# Command line\n\nThis page is what `flitwork help COMMAND` prints.\n");
+    for command in std::iter::once("flitwork").chain(COMMANDS.iter().copied()) {
+        let arguments = if command == "flitwork" { vec!["--help"] } else { vec!["help", command] };
+        let help = flitwork(&arguments)?;
+        text.push_str(&format!("\n## {command}\n\n```text\n{}\n```\n", help.trim_end()));
+    }
+    Ok(text)
+}
+
+/// Every element of the library: ports, parameters, signals, and what it does.
+fn catalogue() -> Result<String, String> {
+    let listed = flitwork(&["elements", "--json"])?;
+    let listed: Value = serde_json::from_str(&listed).map_err(|error| format!("flitwork elements --json: {error}"))?;
+    let elements = listed["elements"].as_array().ok_or("flitwork elements --json lists no elements")?;
+    let mut text = String::from(
+        "# Element library\n\nThe same at the terminal: `flitwork elements`, `flitwork elements NAME`. Import one by the path given.\n",
+    );
+    let mut category = "";
+    for element in elements {
+        let name = element["name"].as_str().unwrap_or_default();
+        if element["category"].as_str() != Some(category) {
+            category = element["category"].as_str().unwrap_or_default();
+            text.push_str(&format!("\n## {category}\n"));
+        }
+        let page = flitwork(&["elements", name])?;
+        text.push_str(&format!("\n### {name}\n\n```text\n{}\n```\n", page.trim_end()));
+    }
+    Ok(text)
+}
+
+fn flitwork(arguments: &[&str]) -> Result<String, String> {
+    let mut all = vec!["run", "--quiet", "--package", "flitwork", "--"];
+    all.extend(arguments);
+    output("cargo", &all)
 }
