@@ -22,9 +22,9 @@ fn packets(random: &mut Random, n_packets: u64) -> Vec<Stamped> {
 
 #[test]
 fn random_designs_account_for_every_packet() {
-    let options = Options { firings_per_instant_max: 20_000, loop_rounds_max: 10_000, linger_ns: 1_000_000, ..Options::default() };
+    let options = Options { firings_per_instant_max: 5_000, loop_rounds_max: 1_000, linger_ns: 100_000, ..Options::default() };
     let mut n_balanced = 0;
-    for seed in 0..400 {
+    for seed in 0..200 {
         let design = ir::generate::design(seed, 30);
         let mut random = Random(seed ^ 0x5eed);
         let inputs: Vec<(&str, Vec<Stamped>)> = design
@@ -47,7 +47,7 @@ fn random_designs_account_for_every_packet() {
             other => panic!("seed {seed}: {other:?}"),
         }
     }
-    assert!(n_balanced > 100, "only {n_balanced} of 400 designs ran to their end");
+    assert!(n_balanced > 50, "only {n_balanced} of 200 designs ran to their end");
 }
 
 /// A graph in layers: each element reads one to two channels and writes one to two.
