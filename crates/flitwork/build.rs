@@ -26,9 +26,9 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// What a copied example needs to run: all but expected outputs, generators, and captures that are too large.
+/// What a copied example needs to run: all but expected outputs and their judge, generators, and captures that are too large.
 fn is_example_file(path: &Path) -> bool {
-    let is_generated = path.components().any(|part| part.as_os_str() == "expected");
+    let is_generated = path.components().any(|part| part.as_os_str() == "expected" || part.as_os_str() == "oracle");
     let is_program = path.extension().is_some_and(|ext| ext == "py" || ext == "sh");
     let is_small = fs::metadata(path).is_ok_and(|meta| meta.len() <= EMBEDDED_BYTES_MAX);
     !is_generated && !is_program && is_small

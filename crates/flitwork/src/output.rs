@@ -116,9 +116,18 @@ pub fn remove_temporaries() {
     }
 }
 
+/// Whether a path means standard output.
+pub fn is_stdout(path: &Path) -> bool {
+    path == Path::new("-") || path == Path::new("/dev/stdout")
+}
+
 fn open_sink(path: &Path) -> io::Result<Sink> {
-    if path == Path::new("-") {
+    if is_stdout(path) {
         return Ok(Sink::Stdout(io::stdout()));
+    }
+    // An open descriptor may lead to a regular file, which whoever opened it goes on using.
+    if path.starts_with("/dev/fd") || path == Path::new("/dev/stderr") {
+        return Ok(Sink::Direct(OpenOptions::new().write(true).open(path)?));
     }
     match fs::metadata(path) {
         Ok(meta) if meta.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),

@@ -64,12 +64,13 @@ fn example_files(example: &str) -> Result<Vec<(String, Vec<u8>)>, Failure> {
     }
 }
 
-/// The plain files of a folder, without what was expected of the example.
+/// The plain files of a folder, without what made or judged the example.
 fn folder_files(folder: &Path) -> Result<Vec<(String, Vec<u8>)>, Failure> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).map_err(|source| FileError::reading(folder, source))? {
         let path = entry.map_err(|source| FileError::reading(folder, source))?.path();
-        if path.is_file() {
+        let is_program = path.extension().is_some_and(|extension| extension == "py" || extension == "sh");
+        if path.is_file() && !is_program && !path.ends_with("oracle") {
             let bytes = fs::read(&path).map_err(|source| FileError::reading(&path, source))?;
             let name = path.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned());
             files.push((name, bytes));

@@ -22,14 +22,14 @@ use crate::FileError;
 use crate::app::App;
 use crate::compile::{Compiled, compile};
 use crate::loader::FileLoader;
+use crate::output::is_stdout;
 use crate::run::input::{CaptureInput, OpenError};
 use crate::run::output::{CaptureOutput, MessageOutput, OutputKind, PortOutput};
 use crate::run::{RunEnd, RunFailure, RunOutcome, RunPlan, SignalCall, Throughput, run as run_design};
 
 /// Runs an application and reports on it.
 pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
-    let writes_stdout = args.outputs.iter().any(|output| output.file == Path::new("-"));
-    if writes_stdout && args.json {
+    if writes_stdout(args) && args.json {
         return Err(Failure::usage("--json and --out PORT=- both want standard output; name a file for one of them"));
     }
     let outcome = compile_and_run(args);
@@ -38,6 +38,11 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
         say_json(&FailureReport { errors: [ErrorEntry { kind: "failure", message: failure.message.clone() }] })?;
     }
     outcome
+}
+
+/// Whether packets or messages go where the report would go.
+fn writes_stdout(args: &RunArgs) -> bool {
+    args.outputs.iter().any(|output| is_stdout(&output.file))
 }
 
 #[derive(Serialize)]
@@ -111,7 +116,7 @@ fn tell(
     } else {
         let outputs = args.outputs.iter().map(|output| (output.port.clone(), output.file.clone()));
         let files: Vec<(String, PathBuf)> = input_files.into_iter().chain(outputs).collect();
-        match files.iter().any(|(_, file)| file == Path::new("-") && args.outputs.iter().any(|out| out.file == *file)) {
+        match writes_stdout(args) {
             true => say_aside(&report::text(outcome, &files, error_style())),
             false => say(&report::text(outcome, &files, output_style()))?,
         }

@@ -11,7 +11,8 @@ use ir::{Field, Value};
 use packet::capture::{CaptureWriter, Format, Frame, Resolution, WriteError};
 use packet::link::LinkType;
 use runtime::{IoError, MessageSink, PacketSink};
-use serde_json::{Map, Number};
+use serde::{Serialize, Serializer};
+use serde_json::Number;
 
 use crate::FileError;
 use crate::output::OutputFile;
@@ -196,13 +197,23 @@ impl MessageOutput {
 
 impl MessageSink for MessageOutput {
     fn write(&mut self, time_ns: u64, fields: &[Field], values: &[Value]) -> Result<(), IoError> {
-        let mut object = Map::new();
-        object.insert("time_ns".to_string(), time_ns.into());
-        for (field, value) in fields.iter().zip(values) {
-            object.insert(field.name.clone(), json_value(field, value));
-        }
-        let line = serde_json::Value::Object(object);
+        let line = serde_json::to_string(&Line { time_ns, fields, values }).expect("keys are text");
         writeln!(self.writer, "{line}").map_err(|source| OutputError::File(FileError::writing(&self.path, source)).into())
+    }
+}
+
+/// A message in the order of its declaration.
+struct Line<'l> {
+    time_ns: u64,
+    fields: &'l [Field],
+    values: &'l [Value],
+}
+
+impl Serialize for Line<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let fields = self.fields.iter().zip(self.values);
+        let members = fields.map(|(field, value)| (field.name.as_str(), json_value(field, value)));
+        serializer.collect_map([("time_ns", self.time_ns.into())].into_iter().chain(members))
     }
 }
 

@@ -153,6 +153,16 @@ fn new_makes_a_project_that_checks() {
 }
 
 #[test]
+fn new_copies_an_example_that_runs() {
+    let folder = Folder::new("new_from");
+    folder.flitwork(&["new", "mine", "--from", "Firewall"]).with_code(0);
+    let ended = folder.flitwork(&["run", "mine"]).with_code(0);
+    assert!(ended.stdout.contains("\nTotals\n  in "), "{}", ended.stdout);
+    let ended = folder.flitwork(&["new", "other", "--from", "Nothing"]).with_code(2);
+    assert!(ended.stderr.starts_with("error: there is no example `Nothing`; there are "), "{}", ended.stderr);
+}
+
+#[test]
 fn elements_describes_aliases_and_lists_all_as_json() {
     let folder = Folder::new("elements");
     let ended = folder.flitwork(&["elements", "--json"]).with_code(0);

@@ -160,6 +160,39 @@ fn standard_streams_stand_for_files() {
 }
 
 #[test]
+fn standard_output_by_its_device_name_keeps_the_report_away() {
+    let folder = folder("dev_stdout");
+    let input = capture("tcp-ethernet.pcap");
+    let file = fs::File::create(folder.path("redirected.pcap")).unwrap();
+    let args = ["run", "app.clnp", "--in", &format!("nic_in={}", input.display()), "--out", "nic_out=/dev/stdout"];
+    let output = folder.command(&args).stdout(file).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(folder.read("redirected.pcap")[24..], fs::read(input).unwrap()[24..]);
+}
+
+#[test]
+fn struct_messages_are_json_lines() {
+    let folder = Folder::new("messages");
+    let source = "struct Seen {\n    uint16_t type;\n    bool is_short;\n}\n\n.element Watch <1, 1: packet + 1: Seen> {\n    \
+                  .packet {\n        Seen seen = {};\n        seen.type = pkt.be16(12);\n        \
+                  seen.is_short = pkt.avail() < 60;\n        set_output_port(2, seen);\n        emit(1);\n    }\n}\n\n\
+                  Watch :: watch\n\nnic_in -> watch[1] -> Drop\nwatch[2] -> host_out\n";
+    folder.write("app.clnp", source);
+    let input = format!("nic_in={}", capture("tcp-ethernet.pcap").display());
+    let run = |output: &str| folder.flitwork(&["run", "app.clnp", "--in", &input, "--out", &format!("host_out={output}")]);
+    let ended = run("seen.pcap").with_code(2);
+    let expected = "error: host_out carries Seen messages, not packets: write seen.jsonl instead of seen.pcap\n";
+    assert_eq!(ended.stderr, expected);
+    run("seen.jsonl").with_code(0);
+    let text = String::from_utf8(folder.read("seen.jsonl")).unwrap();
+    assert_eq!(text.lines().count(), 40);
+    // The first packet: 54 bytes of IPv4, as tshark shows it.
+    let (_, records) = records(&fs::read(capture("tcp-ethernet.pcap")).unwrap());
+    let first = format!("{{\"time_ns\":{},\"type\":2048,\"is_short\":true}}", records[0].time_ns);
+    assert_eq!(text.lines().next().unwrap(), first);
+}
+
+#[test]
 fn interrupt_ends_a_waiting_run_with_its_file_whole() {
     let folder = folder("interrupt");
     let fifo = folder.path("fifo");
