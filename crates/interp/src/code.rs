@@ -160,7 +160,8 @@ impl Operand {
 /// The message of an `out.write`.
 #[derive(Clone, Debug)]
 pub(crate) struct Write {
-    pub(crate) fields: Vec<Operand>,
+    /// Its words, as runs of slots.
+    pub(crate) runs: Vec<std::ops::Range<usize>>,
     /// Outputs that have the message type.
     pub(crate) ports: u32,
 }

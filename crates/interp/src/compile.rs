@@ -341,9 +341,9 @@ impl Compiler<'_> {
     fn message(&mut self, op: &Op) {
         let Attr::Message(message) = op.attr else { unreachable!("port ops name a message type") };
         if op.code == Opcode::OutWrite {
-            let fields = op.operands[1..].iter().map(|&value| self.operand(value)).collect();
             let ports = ports_of(&self.element.outputs, message);
-            self.code.writes.push(Write { fields, ports });
+            let runs = self.runs(&op.operands[1..]);
+            self.code.writes.push(Write { runs, ports });
             let write = self.code.writes.len() as u32 - 1;
             return self.emit(Inst::OutWrite { port: self.slot(op.operands[0]), write });
         }
@@ -360,6 +360,20 @@ impl Compiler<'_> {
             Opcode::InRead => Inst::InRead { d, mask: operand, ports, n },
             _ => Inst::InPeek { d, port: operand, ports, n },
         });
+    }
+
+    /// Slots of the values in order, neighbours joined: a message that is only passed on is one run.
+    fn runs(&self, values: &[ValueId]) -> Vec<std::ops::Range<usize>> {
+        let mut runs: Vec<std::ops::Range<usize>> = Vec::new();
+        for &value in values {
+            let operand = self.operand(value);
+            let (start, end) = (operand.slot as usize, operand.slot as usize + operand.n_limbs());
+            match runs.last_mut() {
+                Some(last) if last.end == start => last.end = end,
+                Some(_) | None => runs.push(start..end),
+            }
+        }
+        runs
     }
 
     fn text(&mut self, op: &Op, default: &str) -> u32 {

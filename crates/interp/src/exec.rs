@@ -36,7 +36,8 @@ pub(crate) struct Env<'a> {
     pub(crate) last_written: u32,
     pub(crate) packet: PacketEnv<'a>,
     pub(crate) wakes: &'a mut Vec<u64>,
-    pub(crate) traces: &'a mut Vec<String>,
+    /// Absent if nobody listens.
+    pub(crate) traces: Option<&'a mut Vec<String>>,
     /// Whether a write changed the state.
     pub(crate) changed: bool,
 }
@@ -427,8 +428,8 @@ impl Run<'_, '_> {
                 }
                 let message = &mut self.env.outputs[bit.trailing_zeros() as usize];
                 message.clear();
-                for field in &write.fields {
-                    message.extend_from_slice(&self.frame[field.slot as usize..field.slot as usize + field.n_limbs()]);
+                for run in &write.runs {
+                    message.extend_from_slice(&self.frame[run.clone()]);
                 }
                 self.env.written |= bit;
             }
@@ -482,6 +483,7 @@ impl Run<'_, '_> {
     }
 
     fn trace(&mut self, trace: u32) {
+        let Some(lines) = &mut self.env.traces else { return };
         let trace = &self.code.traces[trace as usize];
         let mut values = trace.operands.iter().map(|operand| {
             Value::from_limbs(&self.frame[operand.slot as usize..operand.slot as usize + operand.n_limbs()])
@@ -501,7 +503,7 @@ impl Run<'_, '_> {
             rest = &rest[hole.len()..];
         }
         line.push_str(rest);
-        self.env.traces.push(line);
+        lines.push(line);
     }
 
     #[cold]

@@ -5,9 +5,6 @@
 //! and tells what it consumed and wrote. It is plain on purpose, because it judges every other engine.
 
 mod machine;
-mod packet;
-mod drop_cause;
-mod trap;
 mod packet_env;
 mod compile;
 mod code;
@@ -15,9 +12,8 @@ mod exec;
 mod memory;
 mod wide;
 
-pub use drop_cause::DropCause;
-pub use machine::{
-    Bounds, Fate, Firing, Inputs, Machine, Options, PIECE_BYTES, PacketFiring, data_of, message_words, put_data,
+pub use ir::engine::{
+    Bounds, DropCause, Fate, Firing, Flags, Inputs, Options, PIECE_BYTES, Packet, PacketFiring, Trap, TrapKind, data_of,
+    message_words, put_data,
 };
-pub use packet::{Flags, Packet};
-pub use trap::{Trap, TrapKind};
+pub use machine::Machine;

@@ -1,6 +1,7 @@
 //! One element at work: its state and its compiled bodies.
 
-use ir::{Design, Element, ElementId, Handler, MessageKind, MessageTypeId, Value, VarId};
+use ir::engine::{Bounds, Fate, Firing, Inputs, Options, PIECE_BYTES, PacketFiring, data_of, put_data};
+use ir::{Design, Element, ElementId, Handler, MessageKind, Value, VarId};
 
 use crate::code::Operand;
 use crate::compile::compile;
@@ -9,39 +10,6 @@ use crate::memory::State;
 use crate::packet_env::PacketEnv;
 use crate::{DropCause, Packet, Trap};
 
-/// Bytes of the pieces that `.body` sees.
-pub const PIECE_BYTES: usize = 32;
-
-/// What stops a firing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// Whether the first access out of an array's range is a [`Trap`].
-    pub bounds: Bounds,
-    /// How often loops may go round in one firing, all together.
-    pub loop_rounds_max: u64,
-}
-
-/// What an access out of an array's range does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bounds {
-    /// Reads give 0, writes are ignored: what the language says.
-    Lenient,
-    /// Stops the run.
-    Strict,
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        Options { bounds: Bounds::Lenient, loop_rounds_max: 1 << 26 }
-    }
-}
-
-/// The messages that wait at an element's inputs. Ports count from 0.
-pub trait Inputs {
-    /// The oldest message at a port that was said to be ready: its fields in order, each in 64-bit limbs.
-    fn front(&self, port: usize) -> &[u64];
-}
-
 /// No inputs.
 struct NoInputs;
 
@@ -49,46 +17,6 @@ impl Inputs for NoInputs {
     fn front(&self, _port: usize) -> &[u64] {
         unreachable!("nothing is ready")
     }
-}
-
-/// Words of a message in the form of [`Inputs::front`].
-pub fn message_words(design: &Design, message: MessageTypeId) -> usize {
-    design.message_types[message.index()].fields.iter().map(|field| field.width.limbs()).sum()
-}
-
-/// What one firing of a flit handler did. Masks have bit `i` for port `i + 1`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Firing {
-    /// Inputs whose message was consumed.
-    pub consumed: u32,
-    /// Outputs written; see [`Machine::output`].
-    pub written: u32,
-    /// Inputs that may fire it next; 0: fires without input.
-    pub mask: u32,
-    /// Whether anything that the next firing can see changed: state, mask, outcome of writes.
-    pub changed: bool,
-}
-
-/// What became of a packet.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fate {
-    /// It leaves through these packet outputs (bit `i` for port `i + 1`; not 0), as a copy each.
-    Emitted(u32),
-    /// It is dropped.
-    Dropped(DropCause),
-    /// The firing had no packet and made none.
-    Nothing,
-}
-
-/// What one firing of a packet handler did.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PacketFiring {
-    /// What became of the packet.
-    pub fate: Fate,
-    /// Struct outputs written; see [`Machine::output`].
-    pub written: u32,
-    /// Whether the state changed.
-    pub changed: bool,
 }
 
 /// One element at work.
@@ -106,7 +34,8 @@ pub struct Machine {
     last_failed: u32,
     last_written: u32,
     wakes: Vec<u64>,
-    traces: Vec<String>,
+    /// Absent if nobody listens.
+    traces: Option<Vec<String>>,
     /// Stands for the packet in bodies that have none.
     no_packet: Packet,
 }
@@ -156,7 +85,7 @@ impl Machine {
             last_failed: 0,
             last_written: 0,
             wakes: Vec::new(),
-            traces: Vec::new(),
+            traces: None,
             no_packet: Packet::default(),
         }
     }
@@ -185,7 +114,7 @@ impl Machine {
             last_written: self.last_written,
             packet: PacketEnv::none(&mut self.no_packet),
             wakes: &mut self.wakes,
-            traces: &mut self.traces,
+            traces: self.traces.as_mut(),
             changed: false,
         };
         handler.run(&mut self.state, &mut env)?;
@@ -245,7 +174,7 @@ impl Machine {
                 dropped: None,
             },
             wakes: &mut self.wakes,
-            traces: &mut self.traces,
+            traces: self.traces.as_mut(),
             changed: false,
         };
         head.run(&mut self.state, &mut env)?;
@@ -297,7 +226,7 @@ impl Machine {
             last_written: self.last_written,
             packet: PacketEnv::none(&mut self.no_packet),
             wakes: &mut self.wakes,
-            traces: &mut self.traces,
+            traces: self.traces.as_mut(),
             changed: false,
         };
         body.run(&mut self.state, &mut env)
@@ -308,9 +237,14 @@ impl Machine {
         self.wakes.drain(..)
     }
 
+    /// Keeps what it traces from here on, for [`Machine::take_traces`]. Otherwise lines are not even made.
+    pub fn listen(&mut self) {
+        self.traces.get_or_insert_default();
+    }
+
     /// Lines that it traced since the last call.
-    pub fn take_traces(&mut self) -> std::vec::Drain<'_, String> {
-        self.traces.drain(..)
+    pub fn take_traces(&mut self) -> impl Iterator<Item = String> {
+        self.traces.iter_mut().flat_map(|lines| lines.drain(..))
     }
 
     /// The state: each variable with its words (one for a register), in order.
@@ -350,21 +284,6 @@ fn run_tail(
         }
     }
     Ok(())
-}
-
-/// Up to 32 bytes as the data of a flit: byte `i` in bits `8 * i .. 8 * i + 8`.
-pub fn data_of(bytes: &[u8]) -> [u64; 4] {
-    let mut padded = [0; PIECE_BYTES];
-    padded[..bytes.len()].copy_from_slice(bytes);
-    let (words, _) = padded.as_chunks::<8>();
-    [0, 1, 2, 3].map(|i| u64::from_le_bytes(words[i]))
-}
-
-/// The first bytes of a flit's data.
-pub fn put_data(data: &[u64], bytes: &mut [u8]) {
-    for (chunk, word) in bytes.chunks_mut(8).zip(data) {
-        chunk.copy_from_slice(&word.to_le_bytes()[..chunk.len()]);
-    }
 }
 
 fn fate(packet: &mut PacketEnv<'_>) -> Fate {

@@ -8,6 +8,7 @@ mod body;
 mod builder;
 mod design;
 mod digits;
+pub mod engine;
 pub mod eval;
 #[cfg(feature = "generate")]
 pub mod generate;

@@ -6,7 +6,7 @@ const HEADROOM_BYTES: usize = 128;
 /// `LINKTYPE_ETHERNET` of pcap.
 const LINK_ETHERNET: u32 = 1;
 
-/// A frame, and its sideband: see `ir::side` for the fields.
+/// A frame, and its sideband: see `crate::side` for the fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Packet {
     /// The packet is `buffer[start..]`.
@@ -24,7 +24,7 @@ pub struct Packet {
     pub link_type: u32,
     /// What is known of it.
     pub flags: Flags,
-    /// Metadata as packed in the sideband, from its bit `ir::side::META_LO` on.
+    /// Metadata as packed in the sideband, from its bit `crate::side::META_LO` on.
     pub meta: Vec<u64>,
 }
 

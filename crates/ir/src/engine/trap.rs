@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ir::Span;
+use diag::Span;
 
 /// Why a body could not go on, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
