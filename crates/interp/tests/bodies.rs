@@ -13,7 +13,9 @@ fn machine(vars: &str, signals: &str, options: Options) -> Machine {
     let text = format!("design \"t\"\nfile \"t.clnp\"\nelement e: E @0:0..0 {{\n{vars}{handler}{signals}}}\n");
     let design = ir::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     ir::verify(&design).unwrap_or_else(|errors| panic!("{errors:?}"));
-    Machine::new(&design, ElementId(0), options)
+    let mut machine = Machine::new(&design, ElementId(0), options);
+    machine.listen();
+    machine
 }
 
 #[test]
@@ -50,6 +52,7 @@ fn agrees(design: &Design, element: usize, signal: usize, arguments: &[Value], s
     let declared = &design.elements[element];
     let expected = plain::run(design, declared, &declared.signals[signal].body, seed);
     let mut machine = Machine::new(design, ElementId(element as u32), Options::default());
+    machine.listen();
     match machine.call_signal(signal, 0, arguments) {
         Err(trap) => {
             let TrapKind::Assert(_) = trap.kind else { panic!("seed {seed}: {trap}") };
@@ -65,7 +68,7 @@ fn agrees(design: &Design, element: usize, signal: usize, arguments: &[Value], s
                     assert_eq!(value, plain, "seed {seed}, {name}[{word}]");
                 }
             }
-            assert_eq!(machine.take_traces().len(), expected.effects.iter().filter(|effect| effect.starts_with("trace")).count());
+            assert_eq!(machine.take_traces().count(), expected.effects.iter().filter(|effect| effect.starts_with("trace")).count());
             true
         }
     }

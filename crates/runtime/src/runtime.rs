@@ -4,20 +4,22 @@
 //! When the queue is empty, nothing can fire, and the next event makes time move on: a control line, a wake-up, an output port
 //! that becomes free, or an arrival, in this order at one instant.
 
+mod setup;
+mod turns;
+
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::atomic::Ordering;
 
-use ir::{BoundaryDirection, BoundaryId, ChannelEnd, ElementId, Value, Verified};
+use ir::{Value, Verified};
 
-use crate::boundary::{BoundaryCounts, InPort, OutPort, RateClock};
+use crate::boundary::{InPort, OutPort};
 use crate::carried::Pool;
 use crate::channel::Channel;
 use crate::control::{Control, ControlError, LISTING_NEXT, LISTING_VALID, SignalCall, SignalError, SignalTable};
-use crate::convert::{Assembled, Assembler};
-use crate::element::{ElementNode, Surroundings, Turn};
+use crate::element::ElementNode;
 use crate::error::{RunError, SourceFailure};
-use crate::io::{MessageSink, PacketSink, PacketSource, TraceSink};
+use crate::io::TraceSink;
 use crate::options::{Hooks, Options, Outcome, Progress};
 
 const PACKETS_PER_PROGRESS: u64 = 4096;
@@ -77,106 +79,9 @@ enum EventKind {
 }
 
 impl<'d> Runtime<'d> {
-    /// Sets up a run and runs `.init` of every element.
-    pub fn new(design: Verified<'d>, options: Options) -> Result<Runtime<'d>, RunError> {
-        let limits = interp::Options { bounds: options.bounds, loop_rounds_max: options.loop_rounds_max };
-        let d = design.design();
-        if let Some(element) = d.elements.iter().find(|element| element.inputs.len().max(element.outputs.len()) > 32) {
-            return Err(RunError::TooManyPorts { element: element.name.clone(), span: element.span });
-        }
-        let ids = (0..d.elements.len() as u32).map(ElementId);
-        let elements: Vec<ElementNode> = ids.map(|id| ElementNode::new(d, id, limits)).collect();
-        let mut channels: Vec<Channel> = d.channels.iter().map(|channel| Channel::new(d, channel)).collect();
-        let (in_ports, out_ports) = boundary_ports(design);
-        let mut out_idx = vec![0; d.boundaries.len()];
-        for (idx, port) in out_ports.iter().enumerate() {
-            out_idx[port.0.index()] = idx as u32;
-        }
-        for (channel, queue) in d.channels.iter().zip(&mut channels) {
-            let n_elements = elements.len() as u32;
-            let node = |end: ChannelEnd| match end {
-                ChannelEnd::Element { element, .. } => Some(element.0),
-                ChannelEnd::Boundary(boundary) if d.boundaries[boundary.index()].direction == BoundaryDirection::Out => {
-                    Some(n_elements + out_idx[boundary.index()])
-                }
-                ChannelEnd::Boundary(_) | ChannelEnd::Null => None,
-            };
-            (queue.writer, queue.reader) = (node(channel.from), node(channel.to));
-        }
-        let out_ports: Vec<OutPort<'d>> = out_ports.into_iter().map(|(_, port)| port).collect();
-        let mut runtime = Runtime {
-            nodes: vec![NodeState::default(); elements.len() + out_ports.len()],
-            signals: SignalTable::new(design),
-            design,
-            options,
-            channels,
-            elements,
-            in_ports,
-            out_ports,
-            pool: Pool::default(),
-            trace: None,
-            queue: VecDeque::new(),
-            sleepers: Vec::new(),
-            woken: Vec::new(),
-            wakes: BinaryHeap::new(),
-            source_wakes: BinaryHeap::new(),
-            control: Control::default(),
-            calls: Vec::new(),
-            now_ns: 0,
-            start_ns: 0,
-            last_entry_ns: 0,
-            has_begun: false,
-            has_sources: false,
-            n_entered: 0,
-            firings_at_instant: 0,
-            recent: [0; RECENT],
-            source_failures: Vec::new(),
-        };
-        for idx in 0..runtime.elements.len() {
-            let outcome = runtime.elements[idx].machine.init();
-            outcome.map_err(|trap| runtime.trap(idx, "init", trap))?;
-            runtime.pass_traces(idx);
-        }
-        Ok(runtime)
-    }
-
     fn trap(&self, element_idx: usize, body: &str, trap: interp::Trap) -> RunError {
         let element = self.design.design().elements[element_idx].name.clone();
         RunError::Trap { element, body: body.to_string(), trap }
-    }
-
-    /// Gives an input port its packets. A port without a source stays silent.
-    pub fn attach_source(&mut self, boundary: &str, source: Box<dyn PacketSource + 'd>) -> Result<(), RunError> {
-        let known = || self.in_ports.iter().map(|port| port.name.clone()).collect();
-        let Some(idx) = self.in_ports.iter().position(|port| port.name == boundary) else {
-            return Err(RunError::NoSuchBoundary { name: boundary.to_string(), known: known() });
-        };
-        self.in_ports[idx].source = Some(source);
-        self.has_sources = true;
-        Ok(())
-    }
-
-    fn out_port(&mut self, boundary: &str) -> Result<&mut OutPort<'d>, RunError> {
-        let known: Vec<String> = self.out_ports.iter().map(|port| port.name.clone()).collect();
-        let found = self.out_ports.iter_mut().find(|port| port.name == boundary);
-        found.ok_or_else(|| RunError::NoSuchBoundary { name: boundary.to_string(), known })
-    }
-
-    /// Takes the packets of an output port. Without a sink they are counted only.
-    pub fn attach_sink(&mut self, boundary: &str, sink: Box<dyn PacketSink + 'd>) -> Result<(), RunError> {
-        self.out_port(boundary)?.sink = Some(sink);
-        Ok(())
-    }
-
-    /// Takes the messages of an output port that carries structs.
-    pub fn attach_message_sink(&mut self, boundary: &str, sink: Box<dyn MessageSink + 'd>) -> Result<(), RunError> {
-        self.out_port(boundary)?.message_sink = Some(sink);
-        Ok(())
-    }
-
-    /// Takes the output of `trace`.
-    pub fn attach_trace(&mut self, sink: Box<dyn TraceSink + 'd>) {
-        self.trace = Some(sink);
     }
 
     /// Schedules the signals of a control file, to be called before the run or at their times. If any line is bad, nothing of
@@ -458,187 +363,6 @@ impl<'d> Runtime<'d> {
         }
     }
 
-    fn enqueue(&mut self, node: u32) {
-        let state = &mut self.nodes[node as usize];
-        if !std::mem::replace(&mut state.is_queued, true) {
-            self.queue.push_back(node);
-        }
-    }
-
-    /// A port of the node changed.
-    fn poke(&mut self, node: u32) {
-        self.nodes[node as usize].is_asleep = false;
-        self.enqueue(node);
-    }
-
-    /// Gives turns until nothing can fire.
-    fn settle(&mut self) -> Result<(), RunError> {
-        while let Some(node) = self.queue.pop_front() {
-            self.nodes[node as usize].is_queued = false;
-            match (node as usize).checked_sub(self.elements.len()) {
-                None => self.turn_element(node as usize)?,
-                Some(out_port) => self.turn_out_port(out_port)?,
-            }
-        }
-        Ok(())
-    }
-
-    fn turn_element(&mut self, idx: usize) -> Result<(), RunError> {
-        let NodeState { is_asleep, is_due, .. } = self.nodes[idx];
-        if is_asleep && !is_due {
-            return Ok(());
-        }
-        let may_start = !self.elements[idx].is_source || self.now_ns < self.source_limit_ns();
-        let mut around = Surroundings {
-            channels: &mut self.channels,
-            pool: &mut self.pool,
-            now_ns: self.now_ns,
-            woken: &mut self.woken,
-        };
-        let turn = self.elements[idx].turn(&mut around, is_due, may_start);
-        let turn = turn.map_err(|trap| self.trap(idx, "handler", trap))?;
-        if turn == Turn::Idle {
-            return Ok(());
-        }
-        self.nodes[idx].is_due = false;
-        self.recent[self.firings_at_instant as usize % RECENT] = idx as u32;
-        self.firings_at_instant += 1;
-        self.poke_woken();
-        self.pass_traces(idx);
-        self.take_wakes(idx);
-        if turn == Turn::Asleep {
-            self.nodes[idx].is_asleep = true;
-            self.sleepers.push(idx as u32);
-        } else {
-            self.enqueue(idx as u32);
-        }
-        if self.firings_at_instant >= self.options.firings_per_instant_max {
-            return Err(self.livelock());
-        }
-        Ok(())
-    }
-
-    fn poke_woken(&mut self) {
-        let mut woken = std::mem::take(&mut self.woken);
-        woken.drain(..).for_each(|node| self.poke(node));
-        self.woken = woken;
-    }
-
-    fn pass_traces(&mut self, idx: usize) {
-        let lines = self.elements[idx].machine.take_traces();
-        let Some(trace) = &mut self.trace else { return };
-        let name = &self.design.design().elements[idx].name;
-        lines.for_each(|line| trace.trace(self.now_ns, name, &line));
-    }
-
-    fn take_wakes(&mut self, idx: usize) {
-        let element = &mut self.elements[idx];
-        let wakes = if element.is_source { &mut self.source_wakes } else { &mut self.wakes };
-        for time_ns in element.machine.take_wakes() {
-            if time_ns > self.now_ns {
-                // Elements ask for the same time again and again while they wait.
-                if element.last_wake_ns != time_ns {
-                    element.last_wake_ns = time_ns;
-                    wakes.push(Reverse((time_ns, idx as u32)));
-                }
-            } else {
-                self.nodes[idx].is_due = true;
-            }
-        }
-        if self.nodes[idx].is_due {
-            self.enqueue(idx as u32);
-        }
-    }
-
-    fn livelock(&self) -> RunError {
-        let mut recent = self.recent.to_vec();
-        recent.sort_unstable();
-        recent.dedup();
-        let elements = recent.iter().map(|&idx| self.design.design().elements[idx as usize].name.clone()).collect();
-        RunError::Livelock { elements, firings: self.firings_at_instant, now_ns: self.now_ns }
-    }
-
-    /// Passes one message out, if there is one and the port is free.
-    fn turn_out_port(&mut self, idx: usize) -> Result<(), RunError> {
-        let port = &mut self.out_ports[idx];
-        let Some(channel) = port.channel else { return Ok(()) };
-        let queue = &mut self.channels[channel as usize];
-        if !queue.is_readable() || port.rate.free_at_ns() > self.now_ns {
-            return Ok(());
-        }
-        let outcome = if queue.carries_packets() {
-            let mut carried = queue.pop_packet();
-            let outcome = port.leave(&mut carried, self.now_ns);
-            self.pool.give(carried);
-            outcome
-        } else if queue.carries_structs() {
-            let fields = &self.design.design().message_types[port.message.index()].fields;
-            let outcome = port.pass_message(self.now_ns, fields, queue.front());
-            queue.pop_message(&mut self.pool);
-            outcome
-        } else {
-            let assembled = port.assembler.feed(queue.front(), self.now_ns, &mut self.pool);
-            queue.pop_message(&mut self.pool);
-            match assembled {
-                Assembled::Partial => Ok(()),
-                Assembled::NoStart => {
-                    port.counts.drop("no start of packet");
-                    Ok(())
-                }
-                Assembled::Packet(mut carried) => {
-                    let outcome = port.leave(&mut carried, self.now_ns);
-                    self.pool.give(carried);
-                    outcome
-                }
-            }
-        };
-        outcome.map_err(|source| RunError::Sink { boundary: port.name.clone(), source })?;
-        if let Some(writer) = queue.writer {
-            self.poke(writer);
-        }
-        self.enqueue((self.elements.len() + idx) as u32);
-        Ok(())
-    }
-}
-
-type Ports<'d> = (Vec<InPort<'d>>, Vec<(BoundaryId, OutPort<'d>)>);
-
-fn boundary_ports<'d>(design: Verified<'d>) -> Ports<'d> {
-    let mut ports: Ports<'d> = (Vec::new(), Vec::new());
-    for (idx, boundary) in design.design().boundaries.iter().enumerate() {
-        let id = BoundaryId(idx as u32);
-        let channels = &design.design().channels;
-        let end = ChannelEnd::Boundary(id);
-        let channel = channels.iter().position(|channel| channel.from == end || channel.to == end).map(|idx| idx as u32);
-        let (name, rate) = (boundary.name.clone(), RateClock::new(boundary.rate_bps));
-        match boundary.direction {
-            BoundaryDirection::In => ports.0.push(InPort {
-                name,
-                number: u8::try_from(idx + 1).unwrap_or(u8::MAX),
-                source: None,
-                next: None,
-                bytes_read: 0,
-                rate,
-                channel,
-                counts: BoundaryCounts::default(),
-                stamp_max_ns: 0,
-            }),
-            BoundaryDirection::Out => ports.1.push((
-                id,
-                OutPort {
-                    name,
-                    message: boundary.message,
-                    sink: None,
-                    message_sink: None,
-                    rate,
-                    channel,
-                    assembler: Assembler::default(),
-                    counts: BoundaryCounts::default(),
-                },
-            )),
-        }
-    }
-    ports
 }
 
 /// Whether the results of a signal say more than that it did as it was told.
