@@ -286,6 +286,7 @@ def expected(records, calls):
             outputs["nic_out" if side else "tor_out"].append(Record(record.time_ns, data, record.orig_len))
     timeline.until(float("inf"))
     check_even()
+    check_affinity(outputs["tor_out"])
     return outputs, {"drops": {"balancer": dict(sorted(balancer.drops.items()))}, "signals": timeline.results}
 
 
@@ -298,3 +299,16 @@ def check_even():
         counts[table[murmur3(flow_bytes(flow), 1) % TABLE]["address"]] += 1
     for server in servers:
         assert abs(counts[server["address"]] / (10_000 * server["weight"] / 4) - 1) < 0.05, counts
+
+
+def check_affinity(out):
+    """From second to second only the flows of the server that went change their server, and all of those do."""
+    went = {1: {"10.0.0.12", "fd00::11"}, 2: set(), 3: set(), 4: {"10.0.0.11"}}
+    rounds = []
+    for second in range(5):
+        of_round = [decode(r.data) for r in out if second * 10**9 <= r.time_ns - START_NS < (second + 1) * 10**9]
+        rounds.append({(f.version, f.sport): str(f.dst) for f in of_round if f.protocol == 6 and f.sport and 30000 <= f.sport < 30040})
+        assert len(rounds[-1]) == 60, "40 flows over IPv4, 20 over IPv6"
+    for second in range(1, 5):
+        for flow, server in rounds[second - 1].items():
+            assert (server in went[second]) == (rounds[second][flow] != server), (second, flow, server)
