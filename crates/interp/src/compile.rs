@@ -17,7 +17,8 @@ pub(crate) fn compile(design: &Design, element: &Element, state: &State, body: &
         memory_names: element.vars.iter().filter(|var| var.depth.is_some()).map(|var| var.name.clone()).collect(),
         ..Code::empty()
     };
-    let mut compiler = Compiler { design, element, state, body, code, slots: vec![None; body.values.len()], span: None };
+    let mut compiler =
+        Compiler { design, element, state, body, code, slots: vec![None; body.values.len()], span: None };
     let root = body.region(body.root);
     compiler.code.params = root.params.iter().map(|&value| compiler.define(value)).collect();
     compiler.region(body.root);
@@ -140,7 +141,9 @@ impl Compiler<'_> {
             Opcode::Const => self.constant(op),
             Opcode::If => self.branch(op),
             Opcode::Loop => self.repeat(op),
-            Opcode::ZExt | Opcode::SExt | Opcode::Trunc | Opcode::Concat | Opcode::Extract | Opcode::ByteSwap => self.resize(op),
+            Opcode::ZExt | Opcode::SExt | Opcode::Trunc | Opcode::Concat | Opcode::Extract | Opcode::ByteSwap => {
+                self.resize(op)
+            }
             code if code.is_pure() => self.arithmetic(op),
             _ => self.effect(op),
         }
@@ -174,8 +177,11 @@ impl Compiler<'_> {
     fn side(&mut self, region: RegionId, results: &[Operand]) {
         self.region(region);
         let yields = &self.body.region(region).yields;
-        let copies: Vec<Copy> =
-            results.iter().zip(yields).map(|(result, &value)| Copy { to: result.slot, from: self.operand(value) }).collect();
+        let copies: Vec<Copy> = results
+            .iter()
+            .zip(yields)
+            .map(|(result, &value)| Copy { to: result.slot, from: self.operand(value) })
+            .collect();
         self.copy_all(&copies);
     }
 
@@ -194,8 +200,11 @@ impl Compiler<'_> {
         self.span = op.span;
         let (&go_on, next) = region.yields.split_first().expect("a loop yields whether to go on");
         let mut a = self.slot(go_on);
-        let next: Vec<Copy> =
-            carried.iter().zip(next).map(|(param, &value)| Copy { to: param.slot, from: self.operand(value) }).collect();
+        let next: Vec<Copy> = carried
+            .iter()
+            .zip(next)
+            .map(|(param, &value)| Copy { to: param.slot, from: self.operand(value) })
+            .collect();
         if carried.iter().any(|param| param.slot == a) {
             let kept = self.allocate(1);
             self.emit(Inst::Move { d: kept, a });
@@ -217,7 +226,8 @@ impl Compiler<'_> {
             _ => self.slot(op.operands[1]),
         };
         let d = self.define(op.results[0]).slot;
-        let inst = if width <= 64 { small(op.code, d, a, b, width as u8) } else { wide(op.code, d, a, b, width as u16) };
+        let inst =
+            if width <= 64 { small(op.code, d, a, b, width as u8) } else { wide(op.code, d, a, b, width as u16) };
         self.emit(inst);
     }
 

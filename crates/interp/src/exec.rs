@@ -82,7 +82,14 @@ impl Runnable {
                 local.clear();
             }
         }
-        let mut run = Run { code: &self.code, frame: &mut self.frame, locals: &mut self.locals, dirty: &mut self.dirty, state, env };
+        let mut run = Run {
+            code: &self.code,
+            frame: &mut self.frame,
+            locals: &mut self.locals,
+            dirty: &mut self.dirty,
+            state,
+            env,
+        };
         run.run()
     }
 }
@@ -297,7 +304,8 @@ impl Run<'_, '_> {
             }
             Inst::RegReadWide { d, at, n } => {
                 let n = usize::from(n);
-                self.frame[d as usize..d as usize + n].copy_from_slice(&self.state.registers[at as usize..at as usize + n]);
+                self.frame[d as usize..d as usize + n]
+                    .copy_from_slice(&self.state.registers[at as usize..at as usize + n]);
             }
             Inst::RegWriteWide { at, a, n } => {
                 let n = usize::from(n);

@@ -4,16 +4,16 @@
 //! up to 64 bits in one slot. It knows nothing of channels: it is given the messages that wait at its inputs, or a [`Packet`],
 //! and tells what it consumed and wrote. It is plain on purpose, because it judges every other engine.
 
-mod machine;
-mod packet_env;
-mod compile;
 mod code;
+mod compile;
 mod exec;
+mod machine;
 mod memory;
+mod packet_env;
 mod wide;
 
 pub use ir::engine::{
-    Bounds, DropCause, Fate, Firing, Flags, Inputs, Options, PIECE_BYTES, Packet, PacketFiring, Trap, TrapKind, data_of,
-    message_words, put_data,
+    Bounds, DropCause, Fate, Firing, Flags, Inputs, Options, PIECE_BYTES, Packet, PacketFiring, Trap, TrapKind,
+    data_of, message_words, put_data,
 };
 pub use machine::Machine;

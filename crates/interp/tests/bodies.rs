@@ -68,7 +68,10 @@ fn agrees(design: &Design, element: usize, signal: usize, arguments: &[Value], s
                     assert_eq!(value, plain, "seed {seed}, {name}[{word}]");
                 }
             }
-            assert_eq!(machine.take_traces().count(), expected.effects.iter().filter(|effect| effect.starts_with("trace")).count());
+            assert_eq!(
+                machine.take_traces().count(),
+                expected.effects.iter().filter(|effect| effect.starts_with("trace")).count()
+            );
             true
         }
     }
@@ -150,7 +153,10 @@ fn endless_loops_and_failed_assertions_are_traps() {
     assert_eq!(trap.span.map(|span| span.start), Some(1));
     assert!(machine.call_signal(1, 0, &[Value::Small(6)]).is_ok());
     let trap = machine.call_signal(1, 0, &[Value::Small(7)]).expect_err("7 is not below 7");
-    assert_eq!((trap.to_string().as_str(), trap.span.map(|span| span.start)), ("assertion failed: x is small", Some(3)));
+    assert_eq!(
+        (trap.to_string().as_str(), trap.span.map(|span| span.start)),
+        ("assertion failed: x is small", Some(3))
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Every pure op in a running body, against vectors that Python computed (`tests/oracle/ir_eval.py` at the repository's root).
 
 use interp::{Machine, Options};
-use ir::{Attr, Body, BodyKind, Design, ElementId, Opcode, Op, Value, Width};
+use ir::{Attr, Body, BodyKind, Design, ElementId, Op, Opcode, Value, Width};
 
 const VECTORS: &str = include_str!("../../ir/tests/data/eval.txt");
 const ELEMENT: &str = "design \"vector\"\nfile \"vector.clnp\"\nelement e: E control @0:0..0 {\n    handler {\n        \

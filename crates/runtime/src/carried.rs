@@ -35,11 +35,15 @@ impl Pool {
         }
     }
 
-    /// A copy.
+    /// A copy, into a buffer of the pool.
     pub(crate) fn copy(&mut self, of: &Carried) -> Box<Carried> {
-        let mut copy = self.free.pop().unwrap_or_default();
-        copy.packet.clone_from(&of.packet);
+        let mut copy = self.take();
         copy.link = of.link;
+        let (to, from) = (&mut copy.packet, &of.packet);
+        to.set_bytes(from.bytes());
+        to.meta.extend_from_slice(&from.meta);
+        (to.missing, to.excess, to.time_ns) = (from.missing, from.excess, from.time_ns);
+        (to.in_boundary, to.link_type, to.flags) = (from.in_boundary, from.link_type, from.flags);
         copy
     }
 }

@@ -147,7 +147,9 @@ impl Channel {
     pub(crate) fn pop_packet(&mut self) -> Box<Carried> {
         match &mut self.queue {
             Queue::Packets { packets, .. } => packets.pop_front().expect("callers look first"),
-            Queue::Null(_) | Queue::Flits { .. } | Queue::Structs(_) => unreachable!("only packet readers take packets"),
+            Queue::Null(_) | Queue::Flits { .. } | Queue::Structs(_) => {
+                unreachable!("only packet readers take packets")
+            }
         }
     }
 

@@ -5,6 +5,7 @@
 //! listing signal again and again, with the `next` that it gave, until that is 0. The file is read twice, checked first and then
 //! line by line as its lines come due, so that a table of a million lines is not held as a million calls.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
@@ -67,6 +68,7 @@ pub struct SignalCall {
 #[derive(Debug)]
 pub(crate) struct SignalTable {
     elements: Vec<ElementSignals>,
+    by_name: BTreeMap<String, usize>,
 }
 
 #[derive(Debug)]
@@ -128,12 +130,15 @@ impl SignalTable {
             is_controlled: element.host_control,
             signals: element.signals.iter().map(SignalInfo::new).collect(),
         });
-        SignalTable { elements: elements.collect() }
+        let elements: Vec<ElementSignals> = elements.collect();
+        let by_name = elements.iter().enumerate().map(|(idx, element)| (element.name.clone(), idx)).collect();
+        SignalTable { elements, by_name }
     }
 
     fn find(&self, instance: &str, signal: &str) -> Result<Target, String> {
-        let Some(element) = self.elements.iter().position(|element| element.name == instance) else {
-            let known = self.elements.iter().filter(|element| element.is_controlled).map(|element| element.name.as_str());
+        let Some(&element) = self.by_name.get(instance) else {
+            let known =
+                self.elements.iter().filter(|element| element.is_controlled).map(|element| element.name.as_str());
             return Err(format!("no element is called `{instance}`{}", suggestion(instance, known, "with signals: ")));
         };
         let found = &self.elements[element];
@@ -240,6 +245,9 @@ impl<'a> Arguments<'a> {
     }
 }
 
+/// Bad lines after which a control file is not read further: it is another kind of file, or its generator is wrong throughout.
+const ERRORS_MAX: usize = 100;
+
 /// The lines of a control file that have not come due.
 #[derive(Debug, Default)]
 pub(crate) struct Control {
@@ -270,7 +278,7 @@ enum When {
 }
 
 impl Control {
-    /// Checks every line; gives all that are bad.
+    /// Checks every line; gives those that are bad, up to [`ERRORS_MAX`].
     pub(crate) fn new(signals: &SignalTable, text: String) -> Result<Control, Vec<ControlError>> {
         let mut errors = Vec::new();
         let mut timed = Vec::new();
@@ -287,6 +295,9 @@ impl Control {
                 Err(bad) => {
                     let column = content[..bad.at].chars().count() as u32 + 1;
                     errors.push(ControlError { line, column, message: bad.message });
+                    if errors.len() == ERRORS_MAX {
+                        return Err(errors);
+                    }
                 }
             }
             at += content.len() + 1;
@@ -394,7 +405,9 @@ fn parse_line(signals: &SignalTable, line: &str) -> Result<Option<Parsed>, Bad> 
     let Some((at, name)) = words.next() else {
         return match time {
             None => Ok(None),
-            Some(_) => Err(Bad { at: 0, message: "a time without a signal; write `@TIME instance.signal …`".to_string() }),
+            Some(_) => {
+                Err(Bad { at: 0, message: "a time without a signal; write `@TIME instance.signal …`".to_string() })
+            }
         };
     };
     let Some((instance, signal)) = name.rsplit_once('.') else {
@@ -412,7 +425,10 @@ fn parse_line(signals: &SignalTable, line: &str) -> Result<Option<Parsed>, Bad> 
                 (values.position(name).map_err(bad(at))?, value, at + name.len() + 1)
             }
             None if is_named => {
-                return Err(Bad { at, message: format!("`{word}` stands behind a named argument; write `name={word}`") });
+                return Err(Bad {
+                    at,
+                    message: format!("`{word}` stands behind a named argument; write `name={word}`"),
+                });
             }
             None if position >= info.params.len() => {
                 let message = format!("`{}` takes {} arguments, this is one too many", info.name, info.params.len());
@@ -434,7 +450,11 @@ fn parse_line(signals: &SignalTable, line: &str) -> Result<Option<Parsed>, Bad> 
 
 /// `@SECONDS[.FRACTION]`, `@end`, `@+DURATION` or `+DURATION`, where a duration is in seconds or ends in `s`, `ms`, `us` or `ns`.
 fn parse_time(word: &str) -> Result<When, String> {
-    let usage = || format!("`{word}` is no time; write `@1700000000.25` (seconds since 1970), `+1.5s` (from the first packet) or `@end`");
+    let usage = || {
+        format!(
+            "`{word}` is no time; write `@1700000000.25` (seconds since 1970), `+1.5s` (from the first packet) or `@end`"
+        )
+    };
     let text = word.strip_prefix('@').unwrap_or(word);
     if text == "end" {
         return Ok(When::End);

@@ -15,19 +15,19 @@
 //! # Ok(()) }
 //! ```
 
-mod runtime;
+mod boundary;
+mod carried;
+mod channel;
+mod control;
+mod convert;
+mod element;
+pub mod error;
+pub mod io;
 mod options;
 pub mod report;
-pub mod io;
-pub mod error;
-mod control;
-mod signal_value;
-mod element;
-mod boundary;
-mod channel;
 mod ring;
-mod convert;
-mod carried;
+mod runtime;
+mod signal_value;
 mod tally;
 
 pub use control::{ControlError, SignalCall, SignalError};

@@ -85,7 +85,7 @@ impl<'d> Runtime<'d> {
     }
 
     /// Schedules the signals of a control file, to be called before the run or at their times. If any line is bad, nothing of
-    /// the file is applied and all its bad lines are given.
+    /// the file is applied and its bad lines are given, up to a hundred.
     ///
     /// A file replaces the one loaded before it, whose lines are called only if their time has come.
     pub fn load_control(&mut self, text: String) -> Result<(), Vec<ControlError>> {
@@ -278,16 +278,18 @@ impl<'d> Runtime<'d> {
         let due = |wakes: &BinaryHeap<Reverse<(u64, u32)>>, limit: u64| {
             wakes.peek().map(|&Reverse((time, _))| time).filter(|&time| time < limit)
         };
-        let out_frees = self.out_ports.iter().filter(|port| {
-            port.channel.is_some_and(|channel| self.channels[channel as usize].is_readable())
-        });
+        let out_frees = self
+            .out_ports
+            .iter()
+            .filter(|port| port.channel.is_some_and(|channel| self.channels[channel as usize].is_readable()));
         let wake = out_frees
             .map(|port| port.rate.free_at_ns())
             .chain(due(&self.wakes, limit))
             .chain(due(&self.source_wakes, source_limit))
             .min();
         let control = self.control.next_time();
-        let events = [control.map(|time| (time, EventKind::Control)), wake.map(|time| (time, EventKind::Wake)), arrival];
+        let events =
+            [control.map(|time| (time, EventKind::Control)), wake.map(|time| (time, EventKind::Wake)), arrival];
         events.into_iter().flatten().map(|(time, event)| (time.max(self.now_ns), event)).min()
     }
 
@@ -321,17 +323,19 @@ impl<'d> Runtime<'d> {
         }
         let source_limit = self.source_limit_ns();
         loop {
-            let due = [(&mut self.wakes, u64::MAX), (&mut self.source_wakes, source_limit)].into_iter().find_map(|(wakes, limit)| {
-                while let Some(&Reverse((time, element))) = wakes.peek()
-                    && time <= self.now_ns
-                {
-                    wakes.pop();
-                    if time < limit {
-                        return Some(element);
+            let due = [(&mut self.wakes, u64::MAX), (&mut self.source_wakes, source_limit)].into_iter().find_map(
+                |(wakes, limit)| {
+                    while let Some(&Reverse((time, element))) = wakes.peek()
+                        && time <= self.now_ns
+                    {
+                        wakes.pop();
+                        if time < limit {
+                            return Some(element);
+                        }
                     }
-                }
-                None
-            });
+                    None
+                },
+            );
             let Some(element) = due else { break };
             self.nodes[element as usize].is_due = true;
             self.enqueue(element);
@@ -362,7 +366,6 @@ impl<'d> Runtime<'d> {
             }
         }
     }
-
 }
 
 /// Whether the results of a signal say more than that it did as it was told.

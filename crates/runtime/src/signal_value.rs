@@ -49,7 +49,10 @@ fn parse_other(text: &str, field: &Field) -> Result<Value, String> {
         },
     };
     number.ok_or_else(|| {
-        format!("`{text}` is no value for `{}`; write a number, 0x…, 0b…, true, 10.0.0.1, 2001:db8::1 or 02:00:00:00:00:01", field.name)
+        format!(
+            "`{text}` is no value for `{}`; write a number, 0x…, 0b…, true, 10.0.0.1, 2001:db8::1 or 02:00:00:00:00:01",
+            field.name
+        )
     })
 }
 

@@ -45,7 +45,8 @@ impl Runtime<'_> {
                 drops: named(counts.drops.iter().map(|(reason, &packets)| (reason.clone(), packets))),
             })
             .collect();
-        let order = |port: &BoundaryReport| self.design.boundaries.iter().position(|boundary| boundary.name == port.name);
+        let order =
+            |port: &BoundaryReport| self.design.boundaries.iter().position(|boundary| boundary.name == port.name);
         ports.sort_by_key(order);
         ports
     }
@@ -81,7 +82,8 @@ impl Runtime<'_> {
         let counts = &element.counts;
         let own = counts.drops.iter().map(|(cause, &packets)| (cause.to_string(), packets));
         let unconnected = counts.drops_unconnected.iter();
-        let unconnected = unconnected.map(|(port, &packets)| (format!("output {} is not connected", port + 1), packets));
+        let unconnected =
+            unconnected.map(|(port, &packets)| (format!("output {} is not connected", port + 1), packets));
         ElementReport {
             name: declared.name.clone(),
             kind: declared.kind.clone(),

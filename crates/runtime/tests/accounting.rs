@@ -22,7 +22,8 @@ fn packets(random: &mut Random, n_packets: u64) -> Vec<Stamped> {
 
 #[test]
 fn random_designs_account_for_every_packet() {
-    let options = Options { firings_per_instant_max: 5_000, loop_rounds_max: 1_000, linger_ns: 100_000, ..Options::default() };
+    let options =
+        Options { firings_per_instant_max: 5_000, loop_rounds_max: 1_000, linger_ns: 100_000, ..Options::default() };
     let mut n_balanced = 0;
     for seed in 0..200 {
         let design = ir::generate::design(seed, 30);
@@ -103,7 +104,8 @@ impl Graph {
         let depth = random.pick(&[1, 2, 5, 64]);
         let lossy = if random.one_in(4) && reader != "null" { " lossy" } else { "" };
         self.is_lossy |= !lossy.is_empty() || reader == "null";
-        self.channels[number as usize] = format!("channel {number}: {writer} {from_type} -> {reader} {message} depth {depth}{lossy} @0:0..0\n");
+        self.channels[number as usize] =
+            format!("channel {number}: {writer} {from_type} -> {reader} {message} depth {depth}{lossy} @0:0..0\n");
         number
     }
 
@@ -115,13 +117,18 @@ impl Graph {
             return;
         }
         let n_inputs = (1 + random.below(2)).min(self.open.len() as u64);
-        let inputs: Vec<u32> = (1..=n_inputs).map(|port| self.close(&format!("{name}[{port}]"), "packet", random)).collect();
-        let outputs: Vec<u32> = (1..=1 + random.below(2)).map(|port| self.open("packet", format!("{name}[{port}]"))).collect();
+        let inputs: Vec<u32> =
+            (1..=n_inputs).map(|port| self.close(&format!("{name}[{port}]"), "packet", random)).collect();
+        let outputs: Vec<u32> =
+            (1..=1 + random.below(2)).map(|port| self.open("packet", format!("{name}[{port}]"))).collect();
         let both = "%0: i32 = const 1\n emit %0\n %1: i32 = const 2\n emit %1";
         let first = "%0: i32 = const 1\n emit %0";
         // By the lowest bit of the first byte: to the last output, or to the first.
-        let by_bit = format!("%0: i32 = const 0\n %1: i8 = pkt.load %0\n %2: i1 = trunc %1\n %3: i32 = const 1\n %4: i32 = const {}\n \
-                              %5: i32 = select %2, %4, %3\n emit %5", outputs.len());
+        let by_bit = format!(
+            "%0: i32 = const 0\n %1: i8 = pkt.load %0\n %2: i1 = trunc %1\n %3: i32 = const 1\n %4: i32 = const {}\n \
+                              %5: i32 = select %2, %4, %3\n emit %5",
+            outputs.len()
+        );
         let head = match (outputs.len(), random.below(2)) {
             (1, _) => first.to_string(),
             (_, 0) => both.to_string(),
@@ -142,7 +149,8 @@ fn random_graphs_account_for_every_packet_and_lose_none_unless_they_may() {
             .map(|port| (port, packets(&mut random, 40)))
             .collect();
         let design = support::design(&graph.text);
-        let done = try_run(&design, &inputs, Options::default(), "").expect("no element traps").expect("no control file");
+        let done =
+            try_run(&design, &inputs, Options::default(), "").expect("no element traps").expect("no control file");
         let totals = done.report.totals;
         assert_eq!(totals.entered, 40 * inputs.len() as u64, "seed {seed}");
         assert_eq!((totals.held, totals.ended), (0, 0), "seed {seed}");

@@ -145,7 +145,8 @@ fn sending_to_drop_counts_as_dropped_by_the_sender() {
 #[test]
 fn flits_without_start_are_no_packet() {
     // Clears `sop` of everything.
-    let broken = flit_pass("f", 0, 1).replace("out.write flit_t, %0, %2, %3", "%11: i1 = const 0\n out.write flit_t, %0, %2, %11");
+    let broken = flit_pass("f", 0, 1)
+        .replace("out.write flit_t, %0, %2, %3", "%11: i1 = const 0\n out.write flit_t, %0, %2, %11");
     let text = format!(
         "{ENDS}{broken}channel 0: nic_in packet -> f[1] flit_t depth 4 @0:0..0\nchannel 1: f[1] flit_t -> nic_out packet depth 4 @0:0..0\n"
     );

@@ -57,19 +57,23 @@ fn values_are_numbers_and_addresses() {
         .collect();
     let address = Value::from_limbs(&[1, 0x2001_0db8_0000_0000]);
     let small = |numbers: &[u64]| numbers.iter().map(|&number| Value::Small(number)).collect::<Vec<_>>();
-    assert_eq!(results, [
-        (2, small(&[0x0a00_0001])),
-        (3, small(&[0, 0x0200_0000_00ff, 1, 0xfd])),
-        (4, vec![address, Value::Small(0xfe), Value::Small(0), Value::Small(127)]),
-        (5, small(&[42])),
-    ]);
+    assert_eq!(
+        results,
+        [
+            (2, small(&[0x0a00_0001])),
+            (3, small(&[0, 0x0200_0000_00ff, 1, 0xfd])),
+            (4, vec![address, Value::Small(0xfe), Value::Small(0), Value::Small(127)]),
+            (5, small(&[42])),
+        ]
+    );
 }
 
 #[test]
 fn every_bad_line_is_named_with_its_column() {
     let control = "t.put 1 2\n  tt.put 1 2\nt.pot 1 2\nt.put 1\nt.put 1 at=2097152\nt.put key=1 at=x\ngrp/u#1.clear\nt.put key=1 2\n\
                    t.put 1 2 3\nt.put kye=1\nput\n@12x t.put 1 2\n@12\nt.swap 1 2 2 0\nt.swap 1 2 1 -129\nt.put -1 0\nt.put key=1 key=2 at=0\n";
-    let errors = try_run(&design(TABLE), &[], Options::default(), control).expect("no element traps").expect_err("bad lines");
+    let errors =
+        try_run(&design(TABLE), &[], Options::default(), control).expect("no element traps").expect_err("bad lines");
     let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
     let value = "write a number, 0x…, 0b…, true, 10.0.0.1, 2001:db8::1 or 02:00:00:00:00:01";
     assert_eq!(texts, [
@@ -167,10 +171,13 @@ fn listings_are_walked_and_refusals_told() {
         .map(|call| (call.line, call.time_ns, call.results.iter().map(|(_, value)| value.clone()).collect()))
         .collect();
     let small = |numbers: &[u64]| numbers.iter().map(|&number| Value::Small(number)).collect::<Vec<_>>();
-    assert_eq!(calls, [
-        (4, 5_000_000_000, small(&[0])),
-        (5, 7_000_000_000, small(&[2, 1, 2])),
-        (1, 9_000_000_000, small(&[1, 1, 1])),
-        (1, 9_000_000_000, small(&[0, 1, 2])),
-    ]);
+    assert_eq!(
+        calls,
+        [
+            (4, 5_000_000_000, small(&[0])),
+            (5, 7_000_000_000, small(&[2, 1, 2])),
+            (1, 9_000_000_000, small(&[1, 1, 1])),
+            (1, 9_000_000_000, small(&[0, 1, 2])),
+        ]
+    );
 }

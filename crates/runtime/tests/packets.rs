@@ -64,7 +64,8 @@ const TAIL: &str = "    body (%0: i256, %1: i32, %2: i32) {
 fn tails_see_the_original_pieces_behind_the_window() {
     let head = "%0: i32 = const 3\n pkt.pop %0\n %1: i32 = const 1\n emit %1";
     let text = format!("{ENDS}{}{CHANNELS}", packet_element("e", &[0], &[1], "window 10 grow 0", head, TAIL));
-    let done = run(&text, &[("nic_in", vec![at(5, &counting(0, 75)), at(6, &counting(0, 10)), at(7, &counting(0, 42))])]);
+    let done =
+        run(&text, &[("nic_in", vec![at(5, &counting(0, 75)), at(6, &counting(0, 10)), at(7, &counting(0, 42))])]);
     let mut first = counting(0, 75);
     for place in [10, 42, 74] {
         first[place] += 1;
@@ -100,7 +101,8 @@ fn truncation_counts_on_the_wire() {
     let text = format!("{ENDS}{}{CHANNELS}", packet_element("e", &[0], &[1], "window 4 grow 0 store 2000", head, ""));
     let cut = |n_bytes, missing| support::Stamped { missing, ..at(1, &counting(0, n_bytes)) };
     let done = run(&text, &[("nic_in", vec![cut(60, 40), cut(40, 60), cut(40, 0)])]);
-    let lengths: Vec<(usize, u32)> = done.out("nic_out").iter().map(|packet| (packet.bytes.len(), packet.missing)).collect();
+    let lengths: Vec<(usize, u32)> =
+        done.out("nic_out").iter().map(|packet| (packet.bytes.len(), packet.missing)).collect();
     assert_eq!(lengths, [(50, 0), (40, 10), (40, 0)]);
 }
 
@@ -138,14 +140,7 @@ fn inputs_take_turns_by_packet() {
     let done = run(&text, &[("nic_in", nic), ("tor_in", tor)]);
     let seen: Vec<(u64, u8, u8)> =
         done.out("nic_out").iter().map(|packet| (packet.time_ns, packet.bytes[0], packet.bytes[1])).collect();
-    assert_eq!(seen, [
-        (0, 1, 0x01),
-        (100, 1, 0x11),
-        (200, 2, 0x29),
-        (300, 1, 0x21),
-        (400, 2, 0x39),
-        (500, 1, 0x31),
-    ]);
+    assert_eq!(seen, [(0, 1, 0x01), (100, 1, 0x11), (200, 2, 0x29), (300, 1, 0x21), (400, 2, 0x39), (500, 1, 0x31),]);
 }
 
 #[test]

@@ -23,7 +23,9 @@ fn pass() -> ir::Design {
 fn capture() -> Vec<u8> {
     let format = Format::Pcap { resolution: Resolution::Nanoseconds, link_type: LinkType::ETHERNET };
     let mut writer = CaptureWriter::new(Vec::new(), format).expect("a header");
-    for (time_ns, n_bytes, orig_len) in [(1_000_000_007, 60, 60), (1_000_000_008, 96, 1500), (2_000_000_000, 80, 70), (3_000_000_000, 0, 0)] {
+    for (time_ns, n_bytes, orig_len) in
+        [(1_000_000_007, 60, 60), (1_000_000_008, 96, 1500), (2_000_000_000, 80, 70), (3_000_000_000, 0, 0)]
+    {
         let data = counting(time_ns as u8, n_bytes);
         writer.write(Frame { link_type: LinkType::ETHERNET, time_ns, orig_len, data: &data }).expect("it fits");
     }
@@ -38,14 +40,17 @@ fn through(bytes: &[u8]) -> (Vec<u8>, Vec<String>) {
     let mut runtime = Runtime::new(ir::verify(&design).expect("verifies"), Options::default()).expect("starts");
     // The runtime borrows the design's lifetime, so what it takes must live as long.
     let kept = Rc::new(RefCell::new(Vec::new()));
-    runtime.attach_source("nic_in", Box::new(CaptureSource::new(std::io::Cursor::new(bytes.to_vec())).expect("a header"))).expect("a port");
+    runtime
+        .attach_source("nic_in", Box::new(CaptureSource::new(std::io::Cursor::new(bytes.to_vec())).expect("a header")))
+        .expect("a port");
     runtime.attach_sink("nic_out", Box::new(Kept(kept.clone()))).expect("a port");
     let outcome = runtime.run(&mut Hooks::default()).expect("runs");
     for record in kept.borrow().iter() {
         let record: &Record = record;
         writer.write(record.frame()).expect("it fits");
     }
-    let failures = outcome.source_failures.iter().map(|failure| format!("{}: {}", failure.boundary, failure.source)).collect();
+    let failures =
+        outcome.source_failures.iter().map(|failure| format!("{}: {}", failure.boundary, failure.source)).collect();
     (writer.finish().expect("memory takes it"), failures)
 }
 

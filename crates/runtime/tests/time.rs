@@ -52,7 +52,12 @@ fn ports_enter_in_order_of_time_then_port() {
 #[test]
 fn a_rate_at_the_way_in_spaces_arrivals() {
     // 125 bytes at 1 Gbit/s take 1000 ns; the missing bytes of a cut packet take their time as well.
-    let packets = vec![at(0, &counting(0, 125)), Stamped { missing: 25, ..at(0, &counting(0, 100)) }, at(0, &[1]), at(5_000, &[2])];
+    let packets = vec![
+        at(0, &counting(0, 125)),
+        Stamped { missing: 25, ..at(0, &counting(0, 100)) },
+        at(0, &[1]),
+        at(5_000, &[2]),
+    ];
     let done = run(&through(PASS, (" rate 1000000000", "")), &[("nic_in", packets)]);
     assert_eq!(done.times("nic_out"), [0, 1_000, 2_000, 5_000]);
 }
@@ -112,7 +117,9 @@ fn wake_ups_release_packets_at_their_time_also_after_the_last_arrival() {
 #[test]
 fn wake_ups_past_the_linger_are_not_waited_for() {
     let options = Options { linger_ns: 400, ..Options::default() };
-    let done = try_run(&design(DELAY), &[("nic_in", vec![at(1_000, &[1])])], options, "").expect("no error").expect("no control");
+    let done = try_run(&design(DELAY), &[("nic_in", vec![at(1_000, &[1])])], options, "")
+        .expect("no error")
+        .expect("no control");
     assert_eq!((done.report.totals.held, done.report.totals.out), (1, 0));
 }
 
@@ -183,20 +190,21 @@ fn sources_beside_inputs_run_until_the_last_arrival() {
 #[test]
 fn control_lines_come_after_earlier_packets_and_before_those_of_their_time() {
     let head = "%0: i8 = reg.read mark\n %1: i32 = const 0\n pkt.store %1, %0\n %2: i32 = const 1\n emit %2";
-    let text = through(head, ("", "")).replace(
-        "    packet window",
-        "    var mark: u8\n    packet window",
-    );
+    let text = through(head, ("", "")).replace("    packet window", "    var mark: u8\n    packet window");
     let signal = "    signal mark(%0 m: u8) -> (old: u8) {\n        %1: i8 = reg.read mark\n        reg.write mark, %0\n        yield %1\n    }\n}\nchannel 0:";
     let text = text.replace("}\nchannel 0:", signal);
     let packets = [10, 11, 12, 13].map(|time| at(time * SECOND, &[0])).to_vec();
-    let control = "# fills\n@12 e.mark 3   # the third packet's time\n\ne.mark m=1\n@+1s e.mark m=0x2\n@20.5 e.mark 9\n";
+    let control =
+        "# fills\n@12 e.mark 3   # the third packet's time\n\ne.mark m=1\n@+1s e.mark m=0x2\n@20.5 e.mark 9\n";
     let done = run_with_control(&text, &[("nic_in", packets)], control);
     let marks: Vec<u8> = done.out("nic_out").iter().map(|packet| packet.bytes[0]).collect();
     assert_eq!(marks, [1, 2, 3, 3]);
     let calls: Vec<(u32, u64, u64)> =
         done.calls.iter().map(|call| (call.line, call.time_ns, call.results[0].1.low_u64())).collect();
-    assert_eq!(calls, [(4, 10 * SECOND, 0), (5, 11 * SECOND, 1), (2, 12 * SECOND, 2), (6, 20 * SECOND + SECOND / 2, 3)]);
+    assert_eq!(
+        calls,
+        [(4, 10 * SECOND, 0), (5, 11 * SECOND, 1), (2, 12 * SECOND, 2), (6, 20 * SECOND + SECOND / 2, 3)]
+    );
 }
 
 #[test]

@@ -35,7 +35,9 @@ impl<'d> Runtime<'d> {
             let n_elements = elements.len() as u32;
             let node = |end: ChannelEnd| match end {
                 ChannelEnd::Element { element, .. } => Some(element.0),
-                ChannelEnd::Boundary(boundary) if d.boundaries[boundary.index()].direction == BoundaryDirection::Out => {
+                ChannelEnd::Boundary(boundary)
+                    if d.boundaries[boundary.index()].direction == BoundaryDirection::Out =>
+                {
                     Some(n_elements + out_idx[boundary.index()])
                 }
                 ChannelEnd::Boundary(_) | ChannelEnd::Null => None,
@@ -123,7 +125,8 @@ fn boundary_ports<'d>(design: Verified<'d>) -> Ports<'d> {
         let id = BoundaryId(idx as u32);
         let channels = &design.design().channels;
         let end = ChannelEnd::Boundary(id);
-        let channel = channels.iter().position(|channel| channel.from == end || channel.to == end).map(|idx| idx as u32);
+        let channel =
+            channels.iter().position(|channel| channel.from == end || channel.to == end).map(|idx| idx as u32);
         let (name, rate) = (boundary.name.clone(), RateClock::new(boundary.rate_bps));
         match boundary.direction {
             BoundaryDirection::In => ports.0.push(InPort {

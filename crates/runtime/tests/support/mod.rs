@@ -72,11 +72,15 @@ pub fn design(text: &str) -> ir::Design {
 }
 
 pub fn run(text: &str, inputs: &[(&str, Vec<Stamped>)]) -> Done {
-    try_run(&design(text), inputs, Options::default(), "").expect("the run ends well").expect("the control file is good")
+    try_run(&design(text), inputs, Options::default(), "")
+        .expect("the run ends well")
+        .expect("the control file is good")
 }
 
 pub fn run_with_control(text: &str, inputs: &[(&str, Vec<Stamped>)], control: &str) -> Done {
-    try_run(&design(text), inputs, Options::default(), control).expect("the run ends well").expect("the control file is good")
+    try_run(&design(text), inputs, Options::default(), control)
+        .expect("the run ends well")
+        .expect("the control file is good")
 }
 
 pub fn try_run(
@@ -134,7 +138,8 @@ struct Kept {
 impl PacketSink for Kept {
     fn write(&mut self, frame: Frame<'_>) -> Result<(), IoError> {
         let missing = frame.orig_len.saturating_sub(frame.data.len() as u32);
-        let packet = Stamped { time_ns: frame.time_ns, bytes: frame.data.to_vec(), missing, link_type: frame.link_type.0 };
+        let packet =
+            Stamped { time_ns: frame.time_ns, bytes: frame.data.to_vec(), missing, link_type: frame.link_type.0 };
         self.out.borrow_mut().entry(self.name.clone()).or_default().push(packet);
         Ok(())
     }
@@ -189,5 +194,7 @@ pub fn packet_pass(name: &str, input: u32, output: u32) -> String {
 pub fn packet_element(name: &str, inputs: &[u32], outputs: &[u32], options: &str, head: &str, more: &str) -> String {
     let inputs: String = inputs.iter().map(|channel| format!("    input packet channel {channel}\n")).collect();
     let outputs: String = outputs.iter().map(|channel| format!("    output packet channel {channel}\n")).collect();
-    format!("element {name}: P control @0:0..0 {{\n{inputs}{outputs}    packet {options} {{\n{head}\n    }}\n{more}}}\n")
+    format!(
+        "element {name}: P control @0:0..0 {{\n{inputs}{outputs}    packet {options} {{\n{head}\n    }}\n{more}}}\n"
+    )
 }
