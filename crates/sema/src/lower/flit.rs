@@ -198,13 +198,20 @@ impl<'a> Lowerer<'a, '_> {
 
     /// An offset in units of `unit` bits as a bit position that cannot wrap.
     fn bit_offset(&mut self, offset: &Expr, unit: u64) -> Res<ValueId> {
+        let scalar = self.scalar(offset)?;
+        let shift = u64::from(unit.trailing_zeros());
+        if super::ranges::range(&self.emit, scalar.value).is_some_and(|range| range.hi <= 0xffff) {
+            let width = Width::of(32);
+            let offset = self.emit.resize(scalar.value, width, false);
+            let amount = self.emit.constant_u64(shift, width);
+            return Ok(self.emit.binary(Opcode::Shl, offset, amount));
+        }
         // 64 value bits and 8 more: an offset near 2^64 must not come back into the flit.
         let wide = Width::of(72);
-        let scalar = self.scalar(offset)?;
         let in_64 = self.emit.resize(scalar.value, Width::of(64), scalar.ty.signed);
         let offset = self.emit.resize(in_64, wide, false);
-        let factor = self.emit.constant_u64(unit.trailing_zeros().into(), wide);
-        Ok(self.emit.binary(Opcode::Shl, offset, factor))
+        let amount = self.emit.constant_u64(shift, wide);
+        Ok(self.emit.binary(Opcode::Shl, offset, amount))
     }
 
     fn ordered(&mut self, value: ValueId, part: Part) -> ValueId {

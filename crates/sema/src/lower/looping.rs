@@ -88,6 +88,9 @@ impl<'a> Lowerer<'a, '_> {
         self.runtime_depth -= 1;
         self.emit.ranges.rewind(mark);
 
+        let is_kept = |slot: usize| slot == breaks || slot == continues || carried.binary_search(&slot).is_ok();
+        let all_kept = result.is_err() || (0..before.len()).all(|slot| is_kept(slot) || self.slots[slot] == before[slot]);
+        assert!(all_kept, "what an iteration assigns is found before it is lowered");
         let yields: Vec<ValueId> = carried.iter().map(|&slot| self.slots[slot]).collect();
         self.emit.go_to(outer);
         let (go_on, exits) = match result {
@@ -160,7 +163,7 @@ impl<'a> Lowerer<'a, '_> {
 
     /// Slots that an iteration may assign.
     fn carried_slots(&mut self, parts: Parts<'a>) -> Vec<usize> {
-        let mut scan = Scan::default();
+        let mut scan = Scan { functions: self.decls.functions.keys().copied().collect(), ..Scan::default() };
         scan.stmt(parts.body);
         parts.cond.into_iter().chain(parts.step).for_each(|expr| scan.expr(expr));
         let mut slots = BTreeSet::new();
@@ -214,7 +217,7 @@ impl<'a> Lowerer<'a, '_> {
         let ExprKind::Name { qualifier: None, name } = &left.kind else { return None };
         let [step] = parts.step else { return None };
         let direction = step_direction(step, &name.text)?;
-        let mut scan = Scan::default();
+        let mut scan = Scan { functions: self.decls.functions.keys().copied().collect(), ..Scan::default() };
         scan.stmt(parts.body);
         if scan.assigned.contains(&name.text) {
             return None;
@@ -280,7 +283,9 @@ fn step_direction(step: &Expr, counter: &str) -> Option<Direction> {
 
 /// Names that code may assign, found without knowing types: too many do no harm.
 #[derive(Default)]
-struct Scan {
+struct Scan<'d> {
+    /// Names of functions, whose reference parameters may be written. Methods and built-ins write their receiver at most.
+    functions: BTreeSet<&'d str>,
     assigned: BTreeSet<String>,
     returns: bool,
     calls: bool,
@@ -295,7 +300,7 @@ pub fn names_in(block: &Block) -> BTreeSet<String> {
     scan.names
 }
 
-impl Scan {
+impl Scan<'_> {
     fn block(&mut self, block: &Block) {
         block.stmts.iter().for_each(|stmt| self.stmt(stmt));
     }
@@ -360,12 +365,17 @@ impl Scan {
                 if let ExprKind::Name { name, .. } = &callee.kind {
                     self.names.insert(name.text.clone());
                 }
-                if let ExprKind::Field(receiver, _) = &callee.kind {
-                    self.target(receiver);
+                if let ExprKind::Field(receiver, method) = &callee.kind {
+                    if method.text.starts_with("set") {
+                        self.target(receiver);
+                    }
                     self.expr(receiver);
                 }
+                let is_function = matches!(&callee.kind, ExprKind::Name { name, .. } if self.functions.contains(name.text.as_str()));
                 for arg in args {
-                    self.target(arg);
+                    if is_function {
+                        self.target(arg);
+                    }
                     self.expr(arg);
                 }
             }

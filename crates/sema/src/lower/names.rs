@@ -348,7 +348,7 @@ impl<'a> Lowerer<'a, '_> {
             total += u64::from(width.bits());
             fields.push((field.text.clone(), Type::Int(IntType::exact(width))));
         }
-        if total == 0 || total % 8 != 0 || total > u64::from(Width::MAX_BITS) {
+        if total == 0 || !total.is_multiple_of(8) || total > u64::from(Width::MAX_BITS) {
             let message = format!("the fields of header `{}` take {total} bits", decl.name.text);
             let help = if total > u64::from(Width::MAX_BITS) {
                 "a header has at most 1024 bytes".to_string()

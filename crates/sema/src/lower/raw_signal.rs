@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use diag::{Code, Span};
-use ir::{BodyKind, Field, Signal, ValueId, Width};
+use ir::{BodyKind, Field, Signal, Value, ValueId, Width};
 use syntax::ast::{self, SignalDecl};
 
 use super::names::Entity;
@@ -72,7 +72,8 @@ impl<'a> Lowerer<'a, '_> {
         self.body_block(body, frame)?;
         let results = self.load(&outevent.field(2), span)?;
         let body = self.end_body(results);
-        Ok(Signal { name: "signal".to_string(), params: fields, results: lparams(), body, doc: String::new() })
+        let defaults = vec![Some(Value::ZERO); fields.len()];
+        Ok(Signal { name: "signal".to_string(), params: fields, defaults, results: lparams(), body, doc: String::new() })
     }
 
     fn declare_object(&mut self, name: &str, place: Place) {
@@ -103,9 +104,14 @@ impl<'a> Lowerer<'a, '_> {
 
     fn typed_signal(&mut self, decl: &TypedSignal<'a>, body: &'a ast::Block, span: Span) -> Res<Signal> {
         let mut params = Vec::new();
+        let mut defaults = Vec::new();
         let mut types = Vec::new();
         for param in decl.params {
             let ty = self.signal_type(param)?;
+            match &param.default {
+                Some(default) => defaults.extend(self.constant(default, Some(&ty))?.1.into_iter().map(Some)),
+                None => defaults.extend((0..ty.n_scalars()).map(|_| None)),
+            }
             params.extend(ty.scalars(&param.name.text));
             types.push(ty);
         }
@@ -147,7 +153,7 @@ impl<'a> Lowerer<'a, '_> {
             yields.extend(self.load(place, span)?);
         }
         let body = self.end_body(yields);
-        Ok(Signal { name: decl.name.text.clone(), params, results, body, doc: decl.doc.to_string() })
+        Ok(Signal { name: decl.name.text.clone(), params, defaults, results, body, doc: decl.doc.to_string() })
     }
 
     fn signal_type(&mut self, param: &'a ast::FnParam) -> Res<Type> {

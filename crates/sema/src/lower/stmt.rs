@@ -288,7 +288,12 @@ impl<'a> Lowerer<'a, '_> {
                     }
                 }
             }
-            let part = Arm { enters, is_default, body: &arm.body };
+            // The `break` that ends an arm needs no flag.
+            let body = match &arm.body[..] {
+                [body @ .., Stmt { kind: StmtKind::Break, .. }] => body,
+                body => body,
+            };
+            let part = Arm { enters, is_default, body };
             match groups.last_mut().filter(|_| open) {
                 Some(group) => group.arms.push(part),
                 None => groups.push(Group { arms: vec![part] }),
