@@ -271,6 +271,8 @@ pub struct Signal {
     pub name: String,
     /// Arguments, flattened.
     pub params: Vec<Field>,
+    /// What each argument is if the caller leaves it out, by position in `params`; absent: it must be given.
+    pub defaults: Vec<Option<Value>>,
     /// Results, flattened.
     pub results: Vec<Field>,
     /// The code; kind [`crate::BodyKind::Signal`].

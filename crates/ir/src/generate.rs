@@ -131,6 +131,7 @@ fn add_element(design: &mut Design, id: u32, size: u32, random: &mut Random) {
     let signal = Signal {
         name: "poke".to_string(),
         params: vec![Field { name: "p.x".to_string(), width: w32, signed: false }],
+        defaults: vec![Some(Value::Small(7))],
         results: vec![Field { name: "ok".to_string(), width: Width::BOOL, signed: false }],
         body: body(BodyKind::Signal, &[w32], &[Width::BOOL]),
         doc: "Pokes.\n\t\"Twice\".".to_string(),

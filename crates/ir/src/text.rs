@@ -14,7 +14,7 @@
 //!
 //! In an element: `param NAME = "16"`, `input TYPE [channel N]`, `output …`, `var NAME: u32 [[DEPTH]] [= [1, 2]]`,
 //! `timing [ii N] [always]`, `pragma "…"`, and bodies: `init {…}`, `handler {…}`, `packet window N grow N [store N] {…}`,
-//! `body (%0: i256, …) {…}`, `end {…}`, `signal NAME(%0 ARG: u32) -> (NAME: u1) [doc "…"] {…}`.
+//! `body (%0: i256, …) {…}`, `end {…}`, `signal NAME(%0 ARG: u32 [= DEFAULT]) -> (NAME: u1) [doc "…"] {…}`.
 //!
 //! In a body: `local NAME: i8[32]`, then ops `%3: i32 = add %1, %2 SPAN`, an attribute before the operands
 //! (`mem.write table, %1, %2`), `%5: i8 = if %1 SPAN {…} else {…}`, `%7: i8 = loop (%6: i8 = %1) SPAN {…}`; a region ends
@@ -171,8 +171,11 @@ impl<'a> Printer<'a> {
         let params = &signal.body.region(signal.body.root).params;
         let args: Vec<String> = params
             .iter()
-            .zip(&signal.params)
-            .map(|(value, field)| format!("%{} {}", value.0, field_text(field)))
+            .zip(signal.params.iter().zip(&signal.defaults))
+            .map(|(value, (field, default))| {
+                let default = default.as_ref().map_or(String::new(), |default| format!(" = {}", number(default)));
+                format!("%{} {}{default}", value.0, field_text(field))
+            })
             .collect();
         let doc = if signal.doc.is_empty() { String::new() } else { format!(" doc {}", quoted(&signal.doc)) };
         let (args, results) = (args.join(", "), fields_text(&signal.results));

@@ -96,6 +96,7 @@ fn deepest_nesting_passes() {
     design.elements[0].signals = vec![ir::Signal {
         name: "deep".to_string(),
         params: vec![field("c", Width::BOOL), field("x", width)],
+        defaults: vec![None, None],
         results: vec![field("y", width)],
         body,
         doc: String::new(),

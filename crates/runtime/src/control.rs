@@ -82,6 +82,7 @@ struct ElementSignals {
 struct SignalInfo {
     name: String,
     params: Vec<Field>,
+    defaults: Vec<Option<Value>>,
     /// Position of the argument `cursor`, if there is a result `next`: the signal lists something.
     cursor: Option<usize>,
 }
@@ -90,7 +91,12 @@ impl SignalInfo {
     fn new(signal: &ir::Signal) -> SignalInfo {
         let lists = signal.results.iter().any(|result| result.name == LISTING_NEXT);
         let cursor = signal.params.iter().position(|param| lists && param.name == LISTING_CURSOR);
-        SignalInfo { name: signal.name.clone(), params: signal.params.clone(), cursor }
+        SignalInfo {
+            name: signal.name.clone(),
+            params: signal.params.clone(),
+            defaults: signal.defaults.clone(),
+            cursor,
+        }
     }
 }
 
@@ -102,9 +108,6 @@ pub(crate) const LISTING_NEXT: &str = "next";
 
 /// The result of listing signals that says whether there is an entry at the cursor.
 pub(crate) const LISTING_VALID: &str = "valid";
-
-/// Name of ClickNP's raw signal, whose arguments may be left out.
-const RAW_SIGNAL: &str = "signal";
 
 /// A signal of an element, both by position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -233,15 +236,14 @@ impl<'a> Arguments<'a> {
     }
 
     fn finish(self) -> Result<Vec<Value>, String> {
-        if self.info.name == RAW_SIGNAL {
-            return Ok(self.values.into_iter().map(|value| value.unwrap_or(Value::ZERO)).collect());
-        }
-        let missing = self.values.iter().zip(&self.info.params).filter(|(value, _)| value.is_none());
+        let values = self.values.into_iter().zip(&self.info.defaults).map(|(given, default)| given.or(default.clone()));
+        let values: Vec<Option<Value>> = values.collect();
+        let missing = values.iter().zip(&self.info.params).filter(|(value, _)| value.is_none());
         let missing: Vec<String> = missing.map(|(_, field)| format!("{}=…", field.name)).collect();
         if !missing.is_empty() {
             return Err(format!("`{}` also needs {}", self.info.name, missing.join(" ")));
         }
-        Ok(self.values.into_iter().flatten().collect())
+        Ok(values.into_iter().flatten().collect())
     }
 }
 

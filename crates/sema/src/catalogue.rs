@@ -77,7 +77,7 @@ pub struct SignalInfo {
     pub name: String,
     /// The comment above it.
     pub doc: String,
-    /// Type and name of each argument.
+    /// Type and name of each argument; the name is followed by ` = default` if it may be left out.
     pub params: Vec<(String, String)>,
     /// Type and name of each result.
     pub results: Vec<(String, String)>,
@@ -176,7 +176,9 @@ impl Reader<'_> {
 
     fn signal(&self, signal: &SignalDecl) -> SignalInfo {
         let typed = |params: &[FnParam]| -> Vec<(String, String)> {
-            params.iter().map(|param| (self.text(param.ty.span), param.name.text.clone())).collect()
+            let default = |param: &FnParam| param.default.as_ref().map(|value| format!(" = {}", self.text(value.span)));
+            let name = |param: &FnParam| param.name.text.clone() + &default(param).unwrap_or_default();
+            params.iter().map(|param| (self.text(param.ty.span), name(param))).collect()
         };
         match signal {
             SignalDecl::Raw { params, .. } => SignalInfo {

@@ -233,6 +233,8 @@ pub struct FnParam {
     pub name: Ident,
     /// Array dimensions: `uint32_t h[5]` is passed by reference, as in C.
     pub dims: Vec<Expr>,
+    /// `= e`, in the arguments of typed signals only.
+    pub default: Option<Expr>,
 }
 
 /// A file-level function.

@@ -173,7 +173,8 @@ fn params(list: &[FnParam]) -> String {
     let one = |param: &FnParam| {
         let dims: String = param.dims.iter().map(|dim| format!("[{}]", expr(dim))).collect();
         let reference = if param.by_reference { "&" } else { "" };
-        format!("({}{dims} {}{reference})", param.name.text, ty(&param.ty))
+        let default = param.default.as_ref().map_or(String::new(), |default| format!(" {}", expr(default)));
+        format!("({}{dims} {}{reference}{default})", param.name.text, ty(&param.ty))
     };
     format!("[{}]", list.iter().map(one).collect::<Vec<_>>().join(" "))
 }

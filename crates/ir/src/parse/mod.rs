@@ -221,14 +221,19 @@ impl Parser {
 
     fn signal(&mut self, design: &Design, vars: &[Var]) -> Result<Signal, ParseError> {
         let name = self.name()?;
-        let args = self.list("(", ")", |parser| Ok((parser.value()?, parser.field()?)))?;
+        let args = self.list("(", ")", |parser| Ok((parser.value()?, parser.field()?, parser.default()?)))?;
         self.expect("->")?;
         let results = self.list("(", ")", Parser::field)?;
         let doc = if self.take_word("doc") { self.text()? } else { String::new() };
-        let values: Vec<(Label, Width)> = args.iter().map(|(label, field)| (label.clone(), field.width)).collect();
+        let values: Vec<(Label, Width)> = args.iter().map(|(label, field, _)| (label.clone(), field.width)).collect();
         let body = self.body(design, vars, BodyKind::Signal, &values)?;
-        let params = args.into_iter().map(|(_, field)| field).collect();
-        Ok(Signal { name, params, results, body, doc })
+        let (params, defaults) = args.into_iter().map(|(_, field, default)| (field, default)).unzip();
+        Ok(Signal { name, params, defaults, results, body, doc })
+    }
+
+    /// `= NUMBER`, or nothing.
+    fn default(&mut self) -> Result<Option<Value>, ParseError> {
+        if self.take("=") { self.big_number().map(Some) } else { Ok(None) }
     }
 
     fn port(&mut self, design: &Design) -> Result<Port, ParseError> {

@@ -13,7 +13,7 @@ use diag::Span;
 
 use crate::{
     Body, BodyKind, BoundaryDirection, Channel, ChannelEnd, ChannelId, Design, Element, ElementId, Field, Handler,
-    MessageKind, MessageTypeId, Port, Var, Width, side,
+    MessageKind, MessageTypeId, Port, Signal, Var, Width, side,
 };
 
 pub(crate) use shape::check_pure;
@@ -219,6 +219,7 @@ fn check_element(design: &Design, id: ElementId, element: &Element, errors: &mut
     let mut names = BTreeSet::new();
     for signal in &element.signals {
         errors.check(names.insert(&signal.name), || format!("two signals have the name {}", signal.name));
+        check_defaults(signal, errors);
     }
     let mut body = |name: &str, body: &Body, kind: BodyKind, params: &[Width], results: &[Width]| {
         let place = format!("element {}, {name}", element.name);
@@ -269,6 +270,15 @@ fn check_ports(design: &Design, id: ElementId, ports: &[Port], side: Side, handl
         });
         let meets = end == Some(ChannelEnd::Element { element: id, port: i as u32 });
         errors.check(meets, || format!("{}: channel {} does not end here", name(), channel.0));
+    }
+}
+
+fn check_defaults(signal: &Signal, errors: &mut Errors) {
+    let (name, n_defaults, n_params) = (&signal.name, signal.defaults.len(), signal.params.len());
+    errors.check(n_defaults == n_params, || format!("signal {name}: {n_defaults} defaults for {n_params} arguments"));
+    for (default, param) in signal.defaults.iter().zip(&signal.params) {
+        let fits = default.as_ref().is_none_or(|default| default.fits(param.width));
+        errors.check(fits, || format!("signal {name}: the default of {} is wider than it", param.name));
     }
 }
 

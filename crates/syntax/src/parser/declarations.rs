@@ -292,6 +292,16 @@ impl Parser<'_> {
 
     /// `(uint32_t x, uint8_t &y, uint8_t data[32])`.
     pub(super) fn parameters(&mut self) -> Parse<Vec<FnParam>> {
+        let params = self.arguments()?;
+        for default in params.iter().filter_map(|param| param.default.as_ref()) {
+            let help = "only the arguments of typed signals have default values";
+            self.report(Diagnostic::new(Code::E0101, default.span, "a default value is not expected here", help));
+        }
+        Ok(params)
+    }
+
+    /// The same with default values: `(uint32_t x = 5)`.
+    pub(super) fn arguments(&mut self) -> Parse<Vec<FnParam>> {
         let open = self.expect(TokenKind::LParen, "list the parameters in parentheses: `(uint32_t x)`, or `()`")?;
         let mut params = Vec::new();
         if self.at_word("void") && self.kind_at(1) == TokenKind::RParen {
@@ -325,10 +335,8 @@ impl Parser<'_> {
             dims.push(self.bracketed_expr()?);
             self.close(TokenKind::RBracket, open)?;
         }
-        if self.at(TokenKind::Eq) {
-            return Err(self.unexpected("`,` or `)`", "parameters of functions and signals have no default values"));
-        }
-        Ok(FnParam { ty, by_reference, name, dims })
+        let default = if self.eat(TokenKind::Eq) { Some(self.initializer()?) } else { None };
+        Ok(FnParam { ty, by_reference, name, dims, default })
     }
 
     /// Marks the current token as the first of a statement and returns its place, for [`Parser::recover`].

@@ -255,7 +255,7 @@ impl Parser<'_> {
         } else {
             self.ident("a name for the signal", HELP)?
         };
-        let params = self.parameters()?;
+        let params = self.arguments()?;
         let mut results = Vec::new();
         if self.eat(TokenKind::Arrow) {
             if !self.at(TokenKind::LParen) {
