@@ -79,6 +79,8 @@ impl BoundaryCounts {
 /// An input port.
 pub(crate) struct InPort<'d> {
     pub(crate) name: String,
+    /// Carries packets or flits, not structs.
+    pub(crate) takes_packets: bool,
     /// As the sideband has it: `BoundaryId` plus 1.
     pub(crate) number: u8,
     pub(crate) source: Option<Box<dyn PacketSource + 'd>>,

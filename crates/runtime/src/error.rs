@@ -74,7 +74,7 @@ impl fmt::Display for RunError {
             ),
             RunError::Sink { boundary, source } => write!(f, "{boundary}: {source}"),
             RunError::NoSuchBoundary { name, known } if known.is_empty() => {
-                write!(f, "the graph has no port `{name}`, and no other that faces this way")
+                write!(f, "the graph has no port `{name}`, and no other for packets this way")
             }
             RunError::NoSuchBoundary { name, known } => {
                 write!(f, "the graph has no such port `{name}`; it has {}", known.join(", "))

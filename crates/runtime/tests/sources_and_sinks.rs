@@ -128,6 +128,17 @@ fn a_port_that_is_not_there_is_an_error_that_names_the_others() {
 }
 
 #[test]
+fn a_port_of_structs_takes_no_packets() {
+    let text =
+        "type Head { a: u8 }\nboundary host_in in Head @0:0..0\nchannel 0: host_in Head -> null Head depth 1 @0:0..0\n";
+    let design = design(text);
+    let mut runtime = Runtime::new(ir::verify(&design).expect("verifies"), Options::default()).expect("starts");
+    let error =
+        runtime.attach_source("host_in", Box::new(Packets(vec![at(1, &[1])].into_iter()))).expect_err("structs");
+    assert_eq!(error.to_string(), "the graph has no port `host_in`, and no other for packets this way");
+}
+
+#[test]
 fn struct_messages_leave_with_names_and_values() {
     // Each packet's first two bytes leave as a message on the second output.
     let text = "type Head { a: u8, b: u70 }\nboundary nic_in in packet @0:0..0\nboundary host_out out Head @0:0..0\nelement e: E @0:0..0 {

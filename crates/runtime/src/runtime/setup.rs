@@ -2,7 +2,7 @@
 
 use std::collections::{BinaryHeap, VecDeque};
 
-use ir::{BoundaryDirection, BoundaryId, ChannelEnd, ElementId, Verified};
+use ir::{BoundaryDirection, BoundaryId, ChannelEnd, ElementId, MessageKind, Verified};
 
 use super::{NodeState, RECENT, Runtime};
 use crate::boundary::{BoundaryCounts, InPort, OutPort, RateClock};
@@ -81,13 +81,17 @@ impl<'d> Runtime<'d> {
         Ok(runtime)
     }
 
-    /// Gives an input port its packets. A port without a source stays silent.
+    /// Gives an input port its packets. A port without a source stays silent; one that carries structs takes none.
     pub fn attach_source(&mut self, boundary: &str, source: Box<dyn PacketSource + 'd>) -> Result<(), RunError> {
-        let known = || self.in_ports.iter().map(|port| port.name.clone()).collect();
-        let Some(idx) = self.in_ports.iter().position(|port| port.name == boundary) else {
-            return Err(RunError::NoSuchBoundary { name: boundary.to_string(), known: known() });
-        };
-        self.in_ports[idx].source = Some(source);
+        let mut ports = self.in_ports.iter_mut().filter(|port| port.takes_packets);
+        match ports.find(|port| port.name == boundary) {
+            Some(port) => port.source = Some(source),
+            None => {
+                let ports = self.in_ports.iter().filter(|port| port.takes_packets);
+                let known = ports.map(|port| port.name.clone()).collect();
+                return Err(RunError::NoSuchBoundary { name: boundary.to_string(), known });
+            }
+        }
         self.has_sources = true;
         Ok(())
     }
@@ -131,6 +135,7 @@ fn boundary_ports<'d>(design: Verified<'d>) -> Ports<'d> {
         match boundary.direction {
             BoundaryDirection::In => ports.0.push(InPort {
                 name,
+                takes_packets: design.message_types[boundary.message.index()].kind != MessageKind::Struct,
                 number: u8::try_from(idx + 1).unwrap_or(u8::MAX),
                 source: None,
                 next: None,
