@@ -178,20 +178,22 @@ class Balancer:
             return [{"valid": True, **{k: v for k, v in server.items() if k != "place"}} for server in self.servers if server]
         if call.signal == "list_flows":
             names = ("version", "protocol", "src", "dst", "sport", "dport")
-            return [dict(zip(names, flow), valid=True, server_address=server["address"], server_port=server["port"], last_ns=seen) for flow, server, seen in filter(None, self.slots)]
+            return [dict(zip(names, flow), valid=True, server_address=server["address"], server_port=server["port"], last_ns=seen) for flow, server, seen in filter(None, self.slots) if any(server is s for s in self.servers)]
         if call.signal == "clear_flows":
             self.slots, self.fragments = [None] * SLOTS, {}
             return []
         self.tables = {}
         same = [i for i, s in enumerate(self.servers) if s and all(s[k] == a[k] for k in ("version", "address", "port"))]
-        if call.signal == "add":
-            place = same[0] if same else self.servers.index(None)
+        if call.signal == "add" and same:
+            self.servers[same[0]].update(station=a["station"], weight=a["weight"])
+        elif call.signal == "add":
+            place = self.servers.index(None)
             self.servers[place] = dict(a, up=True, n_packets=0, n_flows=0, place=place)
-        elif call.signal == "remove":
+        elif call.signal == "remove" and same:
             self.servers[same[0]] = None
-        elif call.signal == "health":
+        elif call.signal == "health" and same:
             self.servers[same[0]]["up"] = a["up"]
-        return [{"ok": True}]
+        return [{"ok": bool(same) or call.signal == "add"}]
 
     def table(self, version):
         if version not in self.tables:
