@@ -1,0 +1,467 @@
+"""Cases of tests/run for library elements, each computed by a model in Python: compares the committed files, or writes them with `--write`.
+
+A case is a graph, packets, a control file, and what must come out. Frames come from scapy, decoding and hashing from tests/oracle/examples.
+"""
+
+import json
+import random
+import sys
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "tests/oracle/examples"))
+
+import routes  # noqa: E402
+from control import wide  # noqa: E402
+from frames import decode, internet_checksum  # noqa: E402
+from murmur3 import Slots, flow_bytes, murmur3  # noqa: E402
+from traffic import IP, TCP, UDP, ICMP, IPv6, Dot1AD, Dot1Q, Raw, ether, full, odd_frames, raw, tcp4, tcp6, text, udp4, udp6  # noqa: E402
+
+ODD = odd_frames("10.0.0.1", "192.0.2.1", "2001:db8::1", "2001:db8:1::1", 1234, 80)
+
+
+class Case:
+    def __init__(self, name, comment, graph):
+        self.name, self.comment, self.graph = name, comment, graph
+        self.sent, self.control, self.signals, self.drops = [], [], [], []
+        self.outputs, self.created, self.ended = {}, 0, 0
+
+    def send(self, frames, port="nic_in", start=0, step=10):
+        """Packets at equal distances; gives their times with them."""
+        stamped = [(start + i * step, data, length) for i, (data, length) in enumerate(frames)]
+        self.sent += [(time, port, data, length) for time, data, length in stamped]
+        return stamped
+
+    def out(self, port, time, data, length=None):
+        self.outputs.setdefault(port, []).append(f"{port} @{time} {packet_text(data, length)}")
+
+    def message(self, port, time, **fields):
+        self.outputs.setdefault(port, []).append(f"{port} @{time} {results_text(fields)}")
+
+    def call(self, line, **results):
+        """A control line, and what it gives; without results, or with `ok` alone and true, nothing is told."""
+        self.control.append(line)
+        if results and results != {"ok": True}:
+            self.told(len(self.control), line, results)
+
+    def told(self, number, line, results):
+        words = [word for word in line.split() if not word.startswith("@")]
+        self.signals.append((line.startswith("@"), f"signal {number} {words[0]} {results_text(results)}"))
+
+    def drop(self, place, reason, packets):
+        if packets:
+            self.drops.append((f'drop {place} "{reason}" {packets}', packets))
+
+    def files(self):
+        """Name and text of each file of the case."""
+        n_out = sum(len(lines) for port, lines in self.outputs.items() if port != "host_out" or "=" not in lines[0].split()[2])
+        dropped = sum(count for _, count in self.drops)
+        totals = f"totals in={len(self.sent)} created={self.created} out={n_out} dropped={dropped} ended={self.ended} held=0"
+        lines = [line for port in sorted(self.outputs, key=self.graph.index) for line in self.outputs.get(port, [])]
+        # Lines without a time run first, those with one in their order here.
+        lines += [line for timed in (False, True) for is_timed, line in self.signals if is_timed == timed]
+        lines += [line for line, _ in self.drops] + [totals]
+        sent = [f"{port} @{time} {packet_text(data, length)}".rstrip() for time, port, data, length in self.sent]
+        found = {"clnp": f"// {self.comment}\n\n{self.graph.strip()}\n", "in.txt": "\n".join(sent) + "\n", "expected": "\n".join(lines) + "\n"}
+        if self.control:
+            found["control"] = "\n".join(self.control) + "\n"
+        return {f"{self.name}.{suffix}": content for suffix, content in found.items()}
+
+
+def packet_text(data, length):
+    cut = f"len={length} " if length is not None and length != len(data) else ""
+    return cut + hex_text(data)
+
+
+def hex_text(data):
+    """Bytes in hexadecimal, runs of twelve and more of one byte as `aa*60`."""
+    words, at = "", 0
+    while at < len(data):
+        run = 1
+        while at + run < len(data) and data[at + run] == data[at]:
+            run += 1
+        if run >= 12:
+            words += ("" if not words or words.endswith(" ") else " ") + f"{data[at]:02x}*{run} "
+            at += run
+        else:
+            words += f"{data[at]:02x}"
+            at += 1
+    return words.rstrip()
+
+
+def results_text(results):
+    return " ".join(f"{name}={json.dumps(wide(name, value))}" for name, value in results.items())
+
+
+def flits(data):
+    return -(-len(data) // 32)
+
+
+def counter():
+    case = Case("Counter_counts", "Packets, bytes and flits; bytes that the capture cut off apart.",
+                'import "core/Counter.clnp"\n\nCounter :: count @\n\nnic_in -> count -> nic_out')
+    frames = [frame for frame in ODD if frame[0]]
+    for time, data, length in case.send(frames):
+        case.out("nic_out", time, data, length)
+    case.call("@end count.stats", n_packets=len(frames), n_bytes=sum(len(d) for d, _ in frames), n_flits=sum(flits(d) for d, _ in frames),
+              n_missing=sum(n - len(d) for d, n in frames))
+    return case
+
+
+def drop_elem():
+    case = Case("DropElem_ends_path", "Packets end there, and are counted; Receiver is the same element.",
+                'import "core/DropElem.clnp"\n\nReceiver :: end_here @\n\nnic_in -> end_here')
+    frames = full([udp4("10.0.0.1", "192.0.2.1", 1, 2, text(n)) for n in (0, 22, 54, 500)])
+    case.send(frames)
+    case.ended = len(frames)
+    case.call("@end end_here.stats", n_packets=len(frames), n_bytes=sum(len(d) for d, _ in frames), n_flits=sum(flits(d) for d, _ in frames))
+    return case
+
+
+def tee():
+    case = Case("Tee_copies", "Every output gets every packet.",
+                'import "core/Tee.clnp"\n\nFork :: t (1, 3)\n\nnic_in -> t[1] -> nic_out\nt[2] -> tor_out\nt[3] -> host_out')
+    for time, data, length in case.send(ODD):
+        for port in ("nic_out", "tor_out", "host_out"):
+            case.out(port, time, data, length)
+        case.created += 2
+    return case
+
+
+def merge(element):
+    case = Case(f"{element}_keeps_packets_whole", "Two copies of each packet merge, flit streams all the way, and stay whole.",
+                f'import "core/Tee.clnp"\nimport "core/PassThrough.clnp"\nimport "core/{element}.clnp"\n\nTee :: t (1, 2)\nPassThrough :: a, b, behind\n{element} :: merge (2, 1)\n\n'
+                "nic_in -> t[1] -> a -> [1]merge\nt[2] -> b -> [2]merge\nmerge -> behind -> nic_out")
+    for time, data, length in case.send(ODD):
+        for _ in range(2):
+            case.out("nic_out", time, data, length)
+        case.created += 1
+    return case
+
+
+def demux():
+    case = Case("Demux_round_robin", "Packets leave by turns.",
+                'import "core/Demux.clnp"\n\nDemux :: d (1, 3)\n\nnic_in -> d[1] -> nic_out\nd[2] -> tor_out\nd[3] -> host_out')
+    for i, (time, data, length) in enumerate(case.send(ODD)):
+        case.out(("nic_out", "tor_out", "host_out")[i % 3], time, data, length)
+    return case
+
+
+def lanes():
+    case = Case("s2p_and_back", "Three lanes of flits, put together again.",
+                'import "core/s2p.clnp"\nimport "core/p2s.clnp"\n\ns2p :: deal (1, 3)\np2s :: join (3, 1)\n\nnic_in -> deal\n.repeat(i, 1, 4) {\n    deal[$i] -> [$i]join\n}\njoin -> nic_out')
+    for time, data, length in case.send(ODD):
+        case.out("nic_out", time, data, length)
+    return case
+
+
+def flit_demux():
+    case = Case("FlitDemux_by_field", "Bits 44 to 47 of the packet, modulo 3; what a short packet lacks is 0.",
+                'import "core/FlitDemux.clnp"\n\nFlitDemux :: d (1, 3, OFFSET = 44, WIDTH = 4)\n\nnic_in -> d[1] -> nic_out\nd[2] -> tor_out\nd[3] -> host_out')
+    frames = [(bytes([2, 0, 0, 0, 0, n]) + text(n * 9), 6 + n * 9) for n in range(16)] + [(b"\xff" * 5, 5), (b"\xff" * 6, 6)]
+    for time, data, length in case.send(frames):
+        field = data[5] & 15 if len(data) > 5 else 0
+        case.out(("nic_out", "tor_out", "host_out")[field % 3], time, data, length)
+    return case
+
+
+def rand():
+    case = Case("Rand_sequence", "The first numbers of xorshift32 (13, 17, 5) from 2463534242, as Marsaglia's paper has its seed.",
+                'import "core/Rand.clnp"\n\nRand :: r @\n\nnic_in -> r -> nic_out')
+    for i, (time, data, length) in enumerate(case.send(ODD[:3])):
+        case.out("nic_out", time, data, length)
+        case.call(f"@0.{time + 5:09} r.last", random=(723471715, 2497366906, 2064144800)[i])
+    case.call("@end r.seed start=0", ok=False)
+    return case
+
+
+def hash_demux(symmetric):
+    case = Case("HashDemux_both_ways" if symmetric else "HashDemux_keeps_flows", "The output is the flow's MurmurHash3 modulo 3; fragments go by their addresses and protocol.",
+                f'import "lookups/HashDemux.clnp"\n\nHashDemux :: d (1, 3, SYMMETRIC = {str(symmetric).lower()}, SEED = 7)\n\nnic_in -> d[1] -> nic_out\nd[2] -> tor_out\nd[3] -> host_out')
+    flows = full([tcp4("10.0.0.1", "192.0.2.1", 1000 + i, 80) for i in range(8)] + [tcp4("192.0.2.1", "10.0.0.1", 80, 1000 + i) for i in range(8)])
+    for time, data, length in case.send(ODD + flows + flows[3:5]):
+        frame, port = decode(data), 0
+        if frame.sound:
+            flow = frame.flow[:4] + (0, 0) if frame.fragment else frame.flow
+            value = murmur3(flow_bytes(flow), 7)
+            if symmetric:
+                version, protocol, src, dst, sport, dport = flow
+                value += murmur3(flow_bytes((version, protocol, dst, src, dport, sport)), 7)
+            port = (value & 0xFFFFFFFF) % 3
+        case.out(("nic_out", "tor_out", "host_out")[port], time, data, length)
+    return case
+
+
+def rev_parser():
+    case = Case("RevParser_turns_round", "MACs, addresses and ports change places behind tags, options and extension headers.",
+                'import "parsers/RevParser.clnp"\n\nRevParser :: turn\n\nnic_in -> turn -> nic_out')
+    for time, data, length in case.send(ODD):
+        frame, out = decode(data), bytearray(data)
+        if len(data) >= 14:
+            out[:12] = data[6:12] + data[:6]
+        if frame.status == "ok":
+            size, at = (4, frame.l3 + 12) if frame.version == 4 else (16, frame.l3 + 8)
+            out[at : at + 2 * size] = data[at + size : at + 2 * size] + data[at : at + size]
+            if frame.sound and frame.sport is not None and frame.protocol != 132:
+                out[frame.l4 : frame.l4 + 4] = data[frame.l4 + 2 : frame.l4 + 4] + data[frame.l4 : frame.l4 + 2]
+        case.out("nic_out", time, bytes(out), length)
+    return case
+
+
+def vlan_parser():
+    case = Case("VLAN_Parser_counts_tags", "No tag, one, two, and frames that end inside their tags.",
+                'import "parsers/VLAN_Parser.clnp"\n\nVLAN_Parser :: v @\n\nnic_in -> v -> nic_out')
+    counts = Counter()
+    for time, data, length in case.send(ODD):
+        frame = decode(data, 64)
+        inside = frame.status == "short" and (len(data) < 14 or len(data) < 18 and data[12:14] == b"\x81\x00")
+        counts["cut" if inside else min(2, len(frame.tags))] += 1
+        case.out("nic_out", time, data, length)
+    case.call("@end v.stats", n_untagged=counts[0], n_tagged=counts[1], n_doubly_tagged=counts[2], n_cut_short=counts["cut"])
+    return case
+
+
+def priority_parser():
+    case = Case("PriorityParser_classes", "DSCP of IPv4 and IPv6, else PCP, by tables that signals change.",
+                'import "parsers/PriorityParser.clnp"\n\nPriorityParser :: p @\n\nnic_in -> p -> nic_out')
+    packets = [ether() / IP(tos=dscp << 2 | 3, src="10.0.0.1", dst="10.0.0.2") / UDP() for dscp in (0, 10, 46, 48, 63)]
+    packets += [ether() / IPv6(tc=dscp << 2 | 1, src="::2", dst="::3") / UDP() for dscp in (8, 46, 34)]
+    packets += [ether() / Dot1Q(prio=5, vlan=2) / IP(tos=46 << 2, src="10.0.0.1", dst="10.0.0.2") / UDP(), ether() / Dot1Q(prio=5, vlan=2, type=0x9999) / Raw(text(46))]
+    packets += [ether() / Dot1AD(prio=6, vlan=2, type=0x8100) / Dot1Q(prio=1, vlan=3, type=0x9999) / Raw(text(46)), ether() / Raw(text(46))]
+    for time, data, length in case.send(full(packets)):
+        case.out("nic_out", time, data, length)
+    case.call("p.set_dscp dscp=46 traffic_class=15", ok=True)
+    case.call("p.set_pcp pcp=5 traffic_class=9", ok=True)
+    case.call("p.set_pcp pcp=8 traffic_class=1", ok=False)
+    classes = Counter([0, 1, 15, 6, 7] + [1, 15, 4] + [15, 9] + [6, 0])
+    case.control.append("@end p.list cursor=all")
+    for traffic_class in range(16):
+        case.told(4, "@end p.list", {"next": (traffic_class + 1) % 16, "valid": True, "traffic_class": traffic_class, "n_packets": classes[traffic_class]})
+    return case
+
+
+def ip_checksum(write):
+    case = Case("IPChecksum_writes" if write else "IPChecksum_checks", "IPv4 headers with and without options and tags, right and wrong; sums computed from scratch.",
+                f'import "actions/IPChecksum.clnp"\n\nIPChecksum :: c @ (1, 1, WRITE = {str(write).lower()})\n\nnic_in -> c -> nic_out')
+    frames = list(ODD)
+    for data, length in ODD[:3]:
+        at = decode(data).l3
+        frames += [(data[: at + i] + bytes([data[at + i] ^ 0x81]) + data[at + i + 1 :], length) for i in (1, 10, 11, 19)]
+    counts = Counter()
+    for time, data, length in case.send(frames):
+        frame, out = decode(data, 96), bytearray(data)
+        head = slice(frame.l3, frame.l3 + frame.header_bytes)
+        if frame.status != "ok" or frame.version != 4:
+            counts["other"] += 1
+        elif internet_checksum(data[head]) == 0:
+            counts["right"] += 1
+        else:
+            counts["wrong"] += 1
+            if not write:
+                continue
+            out[frame.l3 + 10 : frame.l3 + 12] = b"\0\0"
+            out[frame.l3 + 10 : frame.l3 + 12] = internet_checksum(out[head]).to_bytes(2, "big")
+        case.out("nic_out", time, bytes(out), length)
+    if not write:
+        case.drop("c", "IPv4 header checksum", counts["wrong"])
+    case.call("@end c.stats", n_right=counts["right"], n_wrong=counts["wrong"], n_other=counts["other"])
+    return case
+
+
+def flow_tuple_parser():
+    case = Case("FlowTupleParser_keys", "One key a packet: every kind of frame.",
+                'import "parsers/FlowTupleParser.clnp"\n\nFlowTupleParser :: p @\n\nnic_in -> p[1] -> nic_out\np[2] -> host_out')
+    counts = Counter()
+    names = ("version", "protocol", "src", "dst", "sport", "dport")
+    for time, data, length in case.send(ODD):
+        frame = decode(data)
+        status = frame.status if frame.status != "ok" else frame.l4_status
+        counts[status] += 1
+        key = dict(zip(names, frame.flow)) if frame.status == "ok" else dict.fromkeys(names, 0)
+        case.out("nic_out", time, data, length)
+        case.message("host_out", time, **{name: key[name] for name in ("src", "dst", "sport", "dport", "protocol", "version")})
+    case.call("@end p.stats", n_keyed=counts["ok"], n_not_ip=counts["not_ip"], n_malformed=counts["malformed"], n_cut_short=counts["short"])
+    return case
+
+
+def forwarder():
+    case = Case("Forwarder_both_ways", "What comes in on one side leaves on the other.",
+                'import "networking/Forwarder.clnp"\n\nForwarder :: f @\n\nnic_in -> [1]f[2] -> tor_out\ntor_in -> [2]f[1] -> nic_out')
+    for time, data, length in case.send(ODD[:9]):
+        case.out("tor_out", time, data, length)
+    for time, data, length in case.send(ODD[9:], "tor_in", start=3):
+        case.out("nic_out", time, data, length)
+    case.call("@end f.stats", from_1=9, from_2=len(ODD) - 9)
+    return case
+
+
+class SmallTree:
+    """What LPM_Tree can hold with few groups, beside the reference table."""
+
+    def __init__(self, version, n_slots, groups2, groups3):
+        self.table, self.version, self.n_slots, self.groups2, self.groups3 = routes.Table(version), version, n_slots, groups2, groups3
+
+    def insert(self, prefix, length, hop):
+        key, have = (prefix, length), self.table.routes
+        if key not in have:
+            inner = {p >> 16 for p, n in [*have, key] if n > 16}
+            innermost = {p >> 8 for p, n in [*have, key] if n > 24}
+            too_many = self.version == 4 and (len(inner) > self.groups2 or len(innermost) > self.groups3)
+            if too_many or len(have) >= self.n_slots - self.n_slots // 8:
+                return False
+        have[key] = hop
+        return True
+
+    def delete(self, prefix, length):
+        return self.table.routes.pop((prefix, length), None) is not None
+
+
+def lpm(version):
+    n_slots, groups2, groups3 = 32, 3, 2
+    case = Case(f"LPM_Tree_small_ipv{version}", "A small table under random insertions, deletions and lookups; full tables refuse.",
+                f'import "lookups/LPM_Tree.clnp"\nimport "networking/NextHopTable.clnp"\n\nLPM_Tree :: routes @ (1, 2, ROUTES4 = {n_slots}, ROUTES6 = {n_slots}, GROUPS2 = {groups2}, GROUPS3 = {groups3})\n'
+                "NextHopTable :: hops @ (1, 3, NEXT_HOPS = 64)\n\nnic_in -> routes[1] -> hops[1] -> nic_out\nhops[2] -> Drop\nhops[3] -> Drop\nroutes[2] -> host_out")
+    rng, bits = random.Random(version), 32 if version == 4 else 128
+    lengths = (0, 3, 8, 15, 16, 17, 20, 24, 25, 30, 32) if version == 4 else (0, 1, 16, 32, 48, 63, 64, 65, 127, 128)
+    base = 0x0A000000 if version == 4 else 0x20010DB8 << 96
+
+    def address():
+        # Few values for each group of bits, so that prefixes lie inside each other.
+        return base | sum(rng.choice((0, 1, 2, 255)) << shift for shift in ((0, 8, 16) if version == 4 else (0, 56, 64, 80)))
+
+    for hop in range(64):
+        case.call(f"hops.insert index={hop} station={hop + 1} source=0 port=1", ok=True)
+    tree, hits, misses = SmallTree(version, n_slots, groups2, groups3), 0, 0
+    for step in range(260):
+        time = 1000 * step
+        length = rng.choice(lengths)
+        prefix = address() >> (bits - length) << (bits - length)
+        known = list(tree.table.routes)
+        if known and rng.random() < 0.5 - 0.2 * (step < 80):
+            prefix, length = rng.choice(known) if rng.random() < 0.9 else (prefix, length)
+            case.call(f"@0.{time:09} routes.delete version={version} prefix={routes.text(version, prefix)} length={length}", ok=tree.delete(prefix, length))
+        else:
+            hop = rng.randrange(64)
+            case.call(f"@0.{time:09} routes.insert version={version} prefix={routes.text(version, prefix)} length={length} next_hop={hop}", ok=tree.insert(prefix, length, hop))
+        to = address()
+        make = udp4 if version == 4 else udp6
+        frame = raw(make("10.0.0.9" if version == 4 else "::9", routes.text(version, to), 1, 2))
+        case.send([(frame, len(frame))], start=time + 1)
+        hop = tree.table.lookup(to)
+        if hop is None:
+            misses += 1
+            case.out("host_out", time + 1, frame)
+            continue
+        hits += 1
+        out = bytearray(frame)
+        out[:12] = (hop + 1).to_bytes(6, "big") + bytes(6)
+        out[22 if version == 4 else 21] -= 1
+        if version == 4:
+            out[24:26] = b"\0\0"
+            out[24:26] = internet_checksum(out[14:34]).to_bytes(2, "big")
+        case.out("nic_out", time + 1, bytes(out))
+    left = list(tree.table.routes)
+    case.call("@end routes.stats", ipv4_routes=len(left) if version == 4 else 0, ipv6_routes=0 if version == 4 else len(left),
+              groups2=len({p >> 16 for p, n in left if n > 16}) if version == 4 else 0, groups3=len({p >> 8 for p, n in left if n > 24}) if version == 4 else 0,
+              n_hits=hits, n_misses=misses)
+    case.call("@end routes.clear")
+    case.call("@end routes.stats", ipv4_routes=0, ipv6_routes=0, groups2=0, groups3=0, n_hits=hits, n_misses=misses)
+    return case
+
+
+def firewall_full():
+    case = Case("Firewall_5tuple_full_tables", "Three rules and eight flows fit; more are refused, and so are rules that make no sense.",
+                'import "networking/Firewall_5tuple.clnp"\n\nFirewall_5tuple :: fw @ (1, 1, FLOWS = 8, RULES = 3)\n\nnic_in -> fw -> nic_out')
+
+    def rule(priority, dport, accept, ok, **changes):
+        fields = dict(priority=priority, version=4, protocol=17, src="0.0.0.0", src_len=0, dst="10.0.0.0", dst_len=8, sport_lo=0, sport_hi=65535, dport_lo=dport, dport_hi=dport, accept=str(accept).lower())
+        fields |= changes
+        case.call("fw.insert " + " ".join(f"{name}={value}" for name, value in fields.items()), ok=ok)
+
+    rule(20, 1, True, True)
+    rule(10, 1, False, True)  # comes first
+    rule(10, 1, True, True)  # same priority: behind the one before
+    rule(5, 2, True, False)  # no room
+    case.call("fw.delete priority=20", removed=1)
+    rule(30, 2, True, False, src_len=33)
+    rule(30, 2, True, False, dport_hi=1)
+    rule(30, 2, True, False, version=0)
+    rule(30, 2, True, True)
+    for i in range(9):
+        case.call(f"fw.insert_flow version=4 protocol=17 src=10.0.0.1 dst=10.0.0.2 sport={i} dport=9 accept=true", ok=i < 8)
+    case.call("fw.insert_flow version=4 protocol=17 src=10.0.0.1 dst=10.0.0.2 sport=0 dport=9 accept=false", ok=True)  # replaces
+    case.call("fw.delete_flow version=4 protocol=17 src=10.0.0.1 dst=10.0.0.2 sport=8 dport=9", ok=False)
+    sent = [udp4("10.0.0.1", "10.0.0.2", sport, dport) for sport, dport in ((1, 1), (1, 2), (0, 9), (1, 9), (8, 9))]
+    for number, (time, data, length) in enumerate(case.send(full(sent))):
+        if number in (1, 3):
+            case.out("nic_out", time, data, length)
+    case.drop("fw", "default policy", 1)
+    case.drop("fw", "flow rule", 1)
+    case.drop("fw", "rule", 1)
+    case.call("@end fw.stats", n_accepted=2, n_flow=1, n_rule=1, n_default=1, n_not_ip=0, n_malformed=0, n_short=0)
+    return case
+
+
+def flow_counter_full():
+    case = Case("FlowCounter_full_table", "64 records fit; packets of further conversations pass and are counted as lost.",
+                'import "lookups/FlowCounter.clnp"\n\nFlowCounter :: f @ (1, 1, FLOWS = 64)\n\nnic_in -> f -> nic_out')
+    frames = full([udp4("10.0.0.1", "10.0.0.2", 1000 + i, 7) for i in range(70)] + [udp4("10.0.0.2", "10.0.0.1", 7, 1000 + i, b"x") for i in range(70)])
+    for time, data, length in case.send(frames):
+        case.out("nic_out", time, data, length)
+    case.call("@end f.stats", n_flows=64, n_lost=12, n_without_ports=0, n_not_ip=0, n_unsound=0)
+
+    def both(flow):
+        version, protocol, src, dst, sport, dport = flow
+        return murmur3(flow_bytes(flow)) + murmur3(flow_bytes((version, protocol, dst, src, dport, sport)))
+
+    slots = Slots(64, 64, both)
+    flows = [decode(data).flow for data, _ in frames[:64]]
+    for flow in flows:
+        slots.insert(flow)
+    case.control.append("@end f.list cursor=all")
+    order = sorted(slots.slots)
+    for i, slot in enumerate(order):
+        version, protocol, src, dst, sport, dport = slots.slots[slot]
+        n = sport - 1000
+        case.told(2, "@end f.list", {"next": order[i + 1] if i + 1 < len(order) else 0, "valid": True, "version": version, "protocol": protocol, "src": src, "dst": dst,
+                  "sport": sport, "dport": dport, "packets_forth": 1, "bytes_forth": 42, "packets_back": 1, "bytes_back": 43, "first_ns": n * 10, "last_ns": (n + 70) * 10})
+    return case
+
+
+def router_mac():
+    case = Case("IP_Check_router_mac", "With an address of its own the router ignores frames for other stations, but for groups.",
+                'import "networking/IP_Check.clnp"\n\nIP_Check :: c @ (2, 2, ROUTER_MAC = 0x020000000002)\n\nnic_in -> [1]c\ntor_in -> [2]c\nc[1] -> nic_out\nc[2] -> host_out')
+    ours, other, group, arp = tcp4("10.0.0.1", "10.0.0.2", 1, 2), tcp4("10.0.0.1", "10.0.0.2", 1, 2), udp4("10.0.0.1", "224.0.0.5", 1, 2), ODD[15][0]
+    other.dst, group.dst = "02:00:00:00:00:03", "01:00:5e:00:00:05"
+    stamped = case.send(full([ours, other, group]) + [(arp, len(arp))])
+    case.out("nic_out", *stamped[0])
+    case.out("host_out", *stamped[2])
+    case.out("host_out", *stamped[3])
+    case.drop("c", "frame for another station", 1)
+    case.call("@end c.stats", n_forwarded=1, n_local=2, n_dropped=1)
+    return case
+
+
+def cases():
+    yield from (counter(), drop_elem(), tee(), merge("Mux"), merge("FlitMux"), demux(), lanes(), flit_demux(), rand(), hash_demux(False), hash_demux(True))
+    yield from (rev_parser(), vlan_parser(), priority_parser(), ip_checksum(False), ip_checksum(True), flow_tuple_parser(), forwarder())
+    yield from (lpm(4), lpm(6), firewall_full(), flow_counter_full(), router_mac())
+
+
+def main():
+    wrong = 0
+    for case in cases():
+        for name, content in case.files().items():
+            path = ROOT / "tests/run" / name
+            if "--write" in sys.argv:
+                path.write_text(content)
+            elif not path.exists() or path.read_text() != content:
+                print(f"tests/run/{name} is not what the model gives")
+                wrong += 1
+    print(f"{wrong} files of element cases differ from the model")
+    sys.exit(wrong != 0)
+
+
+if __name__ == "__main__":
+    main()
