@@ -292,8 +292,16 @@ impl Lowerer<'_, '_> {
 
     // ---- the packet's fate
 
-    /// `emit(port)`.
+    /// `emit(port)`. A wrong one still decides, so that the path is not reported as well.
     pub fn emit_call(&mut self, args: &[Expr], span: Span) -> Res<Rvalue> {
+        let result = self.checked_emit(args, span);
+        if result.is_err() {
+            self.fate = Fate { unknown: true, ..Fate::UNREACHABLE };
+        }
+        result
+    }
+
+    fn checked_emit(&mut self, args: &[Expr], span: Span) -> Res<Rvalue> {
         self.need_section("emit", &HEAD_AND_END, span)?;
         self.n_args("emit", args, 1, "emit(port)", span)?;
         let number = self.scalar(&args[0])?;
@@ -329,8 +337,16 @@ impl Lowerer<'_, '_> {
         Ok(input.message_types.get(id.index()).map_or(MessageKind::Packet, |message| message.kind))
     }
 
-    /// `drop()`, `drop("reason")`.
+    /// `drop()`, `drop("reason")`. A wrong one still decides.
     pub fn drop_call(&mut self, args: &[Expr], span: Span) -> Res<Rvalue> {
+        let result = self.checked_drop(args, span);
+        if result.is_err() {
+            self.fate = Fate { unknown: true, ..Fate::UNREACHABLE };
+        }
+        result
+    }
+
+    fn checked_drop(&mut self, args: &[Expr], span: Span) -> Res<Rvalue> {
         self.need_section("drop", &HEAD_AND_END, span)?;
         let reason = match args {
             [] => format!("dropped by {}", self.input.map_or("", |input| input.instance)),
@@ -351,7 +367,7 @@ impl Lowerer<'_, '_> {
 
     /// At an end of `.packet`: every path here must have decided.
     pub fn check_fate(&mut self, span: Span) {
-        if self.section != Section::Packet || !self.packet.must_decide || !self.fate.open {
+        if self.section != Section::Packet || !self.packet.must_decide || !self.fate.open || self.too_large {
             return;
         }
         let help = "call `emit(port)` or `drop()` on every path, for example in an `else`";
