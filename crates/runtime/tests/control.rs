@@ -29,7 +29,7 @@ const TABLE: &str = "element t: Table control @0:0..0 {
         reg.write wide, %0
         yield %4, %1, %2, %3
     }
-    signal signal(%0 cmd: u32, %1 sparam: u32, %2 lparam0: u64) -> (lparam0: u64) {
+    signal signal(%0 cmd: u32 = 0, %1 sparam: u32 = 0, %2 lparam0: u64 = 0) -> (lparam0: u64) {
         %3: i64 = zext %0
         %4: i64 = add %3, %2
         yield %4
