@@ -14,7 +14,7 @@ use crate::suggest::nearest;
 use crate::types::{IntType, Type};
 
 /// Every built-in function, for suggestions.
-const BUILT_INS: [&str; 30] = [
+const BUILT_INS: [&str; 26] = [
     "input_ready",
     "test_input_port",
     "read_input_port",
@@ -41,10 +41,6 @@ const BUILT_INS: [&str; 30] = [
     "csum_update32",
     "csum_fold",
     "sizeof",
-    "static_cast",
-    "static_assert",
-    "bswap",
-    "byte_swap",
 ];
 
 enum Argument {

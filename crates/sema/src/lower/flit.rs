@@ -17,11 +17,11 @@ use crate::types::{IntKind, IntType, StructKind, StructType, Type};
 const BYTES: u64 = 32;
 
 /// Methods, for suggestions.
-const METHODS: [&str; 38] = [
+const METHODS: [&str; 40] = [
     "sop", "eop", "error", "fcs_error", "fcs_valid", "padbytes", "slot_id", "set_sop", "set_eop", "set_error", "set_fcs_error",
     "set_fcs_valid", "set_padbytes", "set_slot_id", "get", "set", "get_data", "set_data", "byte", "be16", "be32", "be64", "le16",
-    "le32", "le64", "set_byte", "set_be16", "set_be32", "set_be64", "set_le16", "set_le32", "set_le64", "lane", "data", "valid",
-    "length", "clear", "bytes",
+    "le32", "le64", "set_byte", "set_be16", "set_be32", "set_be64", "set_le16", "set_le32", "set_le64", "time_ns", "missing", "in_port",
+    "link", "set_time_ns", "set_missing", "set_in_port", "set_link",
 ];
 
 /// `flit_t` in a design whose sideband is as wide as the message type says.
