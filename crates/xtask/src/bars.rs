@@ -91,17 +91,32 @@ fn firewall_accounting(flitwork: &Path) -> Result<Bar, String> {
         Err(String::from_utf8_lossy(&output.stderr).into_owned())
     };
     let notes: Vec<String> = result.err().into_iter().collect();
-    Ok(Bar { area: "run", name: "firewall_unaccounted", figure: notes.len() as f64, unit: "runs", target: Target::AtMost(0.0), notes })
+    Ok(Bar {
+        area: "run",
+        name: "firewall_unaccounted",
+        figure: notes.len() as f64,
+        unit: "runs",
+        target: Target::AtMost(0.0),
+        notes,
+    })
 }
 
 /// Captures that IP_Forwarding does not get through cleanly.
 fn capture_failures(flitwork: &Path) -> Result<Bar, String> {
     let (n_captures, failures) = captures::run(flitwork)?;
-    let mut notes: Vec<String> = failures.iter().map(|failure| format!("{}: {}", failure.capture, failure.what)).collect();
+    let mut notes: Vec<String> =
+        failures.iter().map(|failure| format!("{}: {}", failure.capture, failure.what)).collect();
     if n_captures == 0 {
         notes.push("there are no captures".to_string());
     }
-    Ok(Bar { area: "run", name: "captures_failing", figure: notes.len() as f64, unit: "captures", target: Target::AtMost(0.0), notes })
+    Ok(Bar {
+        area: "run",
+        name: "captures_failing",
+        figure: notes.len() as f64,
+        unit: "captures",
+        target: Target::AtMost(0.0),
+        notes,
+    })
 }
 
 /// The mistakes of newcomers whose report must name line, column and remedy: files of `tests/errors`.
@@ -109,8 +124,8 @@ const NEWCOMER_ERRORS: &[&str] = &[
     "unknown_element",
     "port_out_of_range",
     "port_used_twice",
-    "unconnected_port",
-    "type_mismatch",
+    "port_not_connected",
+    "channel_types_differ",
     "misspelt_state_variable",
     "missing_return",
     "parameter_out_of_range",
@@ -131,7 +146,14 @@ fn newcomer_errors(flitwork: &Path) -> Result<Bar, String> {
         notes.extend(result.err().map(|what| format!("{kind}: {what}")));
     }
     let figure = (NEWCOMER_ERRORS.len() - notes.len()) as f64;
-    Ok(Bar { area: "run", name: "newcomer_errors", figure, unit: "reports", target: Target::AtLeast(NEWCOMER_ERRORS.len() as f64), notes })
+    Ok(Bar {
+        area: "run",
+        name: "newcomer_errors",
+        figure,
+        unit: "reports",
+        target: Target::AtLeast(NEWCOMER_ERRORS.len() as f64),
+        notes,
+    })
 }
 
 fn reports_place_and_remedy(flitwork: &Path, file: &Path) -> Result<(), String> {
@@ -180,7 +202,14 @@ fn front_end_time(flitwork: &Path) -> Result<Bar, String> {
         }
     }
     let notes = vec![format!("slowest: {}", slowest.1)];
-    Ok(Bar { area: "run", name: "front_end_largest_example", figure: slowest.0, unit: "ms", target: Target::AtMost(50.0), notes })
+    Ok(Bar {
+        area: "run",
+        name: "front_end_largest_example",
+        figure: slowest.0,
+        unit: "ms",
+        target: Target::AtMost(50.0),
+        notes,
+    })
 }
 
 /// Folders of the example applications, relative to the root.
@@ -199,12 +228,22 @@ fn memory_for_2_gb(flitwork: &Path) -> Result<Bar, String> {
     let result = write_capture(&capture, 2_000_000_000, 1_400).and_then(|()| peak_memory(flitwork, &capture));
     let _ = fs::remove_file(&capture);
     let figure = result? as f64 / 1e6;
-    Ok(Bar { area: "run", name: "memory_2gb_capture", figure, unit: "MB", target: Target::AtMost(100.0), notes: Vec::new() })
+    Ok(Bar {
+        area: "run",
+        name: "memory_2gb_capture",
+        figure,
+        unit: "MB",
+        target: Target::AtMost(100.0),
+        notes: Vec::new(),
+    })
 }
 
 /// Runs PassTraffic over a capture, writing it again, and gives its peak resident set in bytes.
 fn peak_memory(flitwork: &Path, capture: &Path) -> Result<u64, String> {
-    let mut run = command(&flitwork.display().to_string(), &["run", "examples/PassTraffic", "--json", "--out", "tor_out=/dev/null", "--in"]);
+    let mut run = command(
+        &flitwork.display().to_string(),
+        &["run", "examples/PassTraffic", "--json", "--out", "tor_out=/dev/null", "--in"],
+    );
     run.arg(format!("nic_in={}", capture.display())).stdout(Stdio::null());
     let mut child = run.spawn().map_err(|error| format!("cannot start flitwork: {error}"))?;
     let status_file = format!("/proc/{}/status", child.id());
@@ -212,7 +251,8 @@ fn peak_memory(flitwork: &Path, capture: &Path) -> Result<u64, String> {
     loop {
         // The high-water mark only grows, so the last reading before the end is the peak but for the last instant.
         let status = fs::read_to_string(&status_file).unwrap_or_default();
-        let mark = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse().ok());
+        let mark =
+            status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse().ok());
         peak_kb = mark.unwrap_or(0).max(peak_kb);
         match child.try_wait().map_err(|error| format!("cannot wait for flitwork: {error}"))? {
             Some(status) if status.success() => return Ok(peak_kb * 1024),
@@ -262,7 +302,14 @@ mod tests {
 
     #[test]
     fn a_bar_is_one_line_and_fails_past_its_target() {
-        let bar = |figure| Bar { area: "run", name: "x", figure, unit: "ms", target: Target::AtMost(50.0), notes: Vec::new() };
+        let bar = |figure| Bar {
+            area: "run",
+            name: "x",
+            figure,
+            unit: "ms",
+            target: Target::AtMost(50.0),
+            notes: Vec::new(),
+        };
         assert_eq!(bar(12.345).line(), "run x 12.35 ms <=50 pass");
         assert_eq!(bar(50.5).line(), "run x 50.5 ms <=50 fail");
     }

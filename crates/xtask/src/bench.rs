@@ -84,5 +84,7 @@ fn write(rows: &[Value]) -> TaskResult {
     });
     let path = root().join("bench/results/run.json");
     let text = serde_json::to_string_pretty(&record).expect("a record has string keys") + "\n";
-    fs::create_dir_all(root().join("bench/results")).and_then(|()| fs::write(&path, text)).map_err(|error| format!("{}: {error}", path.display()))
+    fs::create_dir_all(root().join("bench/results"))
+        .and_then(|()| fs::write(&path, text))
+        .map_err(|error| format!("{}: {error}", path.display()))
 }

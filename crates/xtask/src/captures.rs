@@ -47,7 +47,8 @@ fn file_name(path: &Path) -> String {
 }
 
 fn judge(flitwork: &Path, capture: &Path, scratch: &Path) -> Result<(), String> {
-    let outputs: Vec<PathBuf> = OUT_PORTS.iter().map(|port| scratch.join(format!("{}.{port}.pcapng", file_name(capture)))).collect();
+    let outputs: Vec<PathBuf> =
+        OUT_PORTS.iter().map(|port| scratch.join(format!("{}.{port}.pcapng", file_name(capture)))).collect();
     let mut run = command(&flitwork.display().to_string(), &["run", "examples/IP_Forwarding", "--json", "--in"]);
     run.arg(format!("nic_in={}", capture.display()));
     for (port, path) in OUT_PORTS.iter().zip(&outputs) {
@@ -79,7 +80,11 @@ pub fn accounted(report: &[u8]) -> Result<(), String> {
     let count = |name: &str| report["totals"][name].as_u64().ok_or(format!("the report has no totals.{name}"));
     let before = count("in")? + count("created")?;
     let after = count("out")? + count("dropped")? + count("ended")? + count("held")?;
-    if before == after { Ok(()) } else { Err(format!("in + created = {before}, out + dropped + ended + held = {after}")) }
+    if before == after {
+        Ok(())
+    } else {
+        Err(format!("in + created = {before}, out + dropped + ended + held = {after}"))
+    }
 }
 
 /// How many packets tshark calls malformed; an error if it cannot read the file to its end.
@@ -87,7 +92,11 @@ fn malformed(path: &Path) -> Result<usize, String> {
     let args = ["-r", &path.display().to_string(), "-Y", "_ws.malformed", "-T", "fields", "-e", "frame.number"];
     let output = command("tshark", &args).output().map_err(|error| format!("cannot start tshark: {error}"))?;
     if !output.status.success() {
-        return Err(format!("tshark cannot read {}: {}", file_name(path), String::from_utf8_lossy(&output.stderr).trim()));
+        return Err(format!(
+            "tshark cannot read {}: {}",
+            file_name(path),
+            String::from_utf8_lossy(&output.stderr).trim()
+        ));
     }
     Ok(String::from_utf8_lossy(&output.stdout).lines().count())
 }

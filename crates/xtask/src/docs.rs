@@ -61,8 +61,7 @@ fn error_codes() -> String {
 }
 
 /// Commands with a help text of their own, in the order of `flitwork --help`.
-const COMMANDS: &[&str] =
-    &["new", "run", "check", "fmt", "explain", "elements", "graph", "dump", "completions", "man"];
+const COMMANDS: &[&str] = &["new", "run", "check", "fmt", "explain", "elements", "graph", "dump", "completions", "man"];
 
 /// What `flitwork help` prints, command by command.
 fn command_line() -> Result<String, String> {

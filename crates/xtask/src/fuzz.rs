@@ -28,7 +28,13 @@ pub fn run_all(seconds: u32) -> TaskResult {
         println!("fuzz {target} for {seconds} s");
         let mut fuzz = command(&cargo_fuzz(), &["fuzz", "run", "--sanitizer", "none", target]);
         fuzz.arg(&corpus).args(seeds.iter().map(|seed| root().join(seed)));
-        fuzz.args(["--", &format!("-max_total_time={seconds}"), &format!("-max_len={LEN_MAX}"), "-verbosity=0", "-print_final_stats=1"]);
+        fuzz.args([
+            "--",
+            &format!("-max_total_time={seconds}"),
+            &format!("-max_len={LEN_MAX}"),
+            "-verbosity=0",
+            "-print_final_stats=1",
+        ]);
         let status = fuzz.status().map_err(|error| format!("cannot start cargo-fuzz: {error}"))?;
         if !status.success() {
             return Err(format!("{target} found something: see fuzz/artifacts/{target}"));
@@ -51,5 +57,8 @@ pub fn install() -> TaskResult {
         return Ok(());
     }
     println!("installing cargo-fuzz into .env");
-    run("cargo", &["install", "--quiet", "--locked", "--root", ".env/cargo", "cargo-fuzz", "--version", CARGO_FUZZ_VERSION])
+    run(
+        "cargo",
+        &["install", "--quiet", "--locked", "--root", ".env/cargo", "cargo-fuzz", "--version", CARGO_FUZZ_VERSION],
+    )
 }

@@ -21,7 +21,8 @@ pub fn run() -> TaskResult {
     for path in files.iter().filter(|path| has_extension(path, "rs")) {
         let text = read(path)?;
         let is_test = path.components().any(|part| part.as_os_str() == "tests");
-        breaches.extend(rust_breaches(&text, is_test).into_iter().map(|breach| format!("{}: {breach}", path.display())));
+        breaches
+            .extend(rust_breaches(&text, is_test).into_iter().map(|breach| format!("{}: {breach}", path.display())));
         breaches.extend(name_breach(path));
     }
     breaches.extend(code_breaches(&files)?);
@@ -79,7 +80,8 @@ fn line_breach(line: &str, outside_tests: bool) -> Option<&'static str> {
     // Inside one function, the variants of one enum may be named bare.
     let is_glob_import = code.starts_with("use ") && code.trim_end().ends_with("::*;");
     // Spelt in halves, so that this file does not match itself.
-    let unfinished = [concat!("todo", "!("), concat!("unimplemented", "!("), concat!("FIX", "ME"), concat!("#[", "ignore")];
+    let unfinished =
+        [concat!("todo", "!("), concat!("unimplemented", "!("), concat!("FIX", "ME"), concat!("#[", "ignore")];
     if is_glob_import && outside_tests {
         Some("import names one by one")
     } else if unfinished.iter().any(|marker| line.contains(marker)) {
@@ -94,7 +96,8 @@ fn line_breach(line: &str, outside_tests: bool) -> Option<&'static str> {
 /// Each code of the table has a page that opens with `# CODE: title`, and a file in `tests/errors` (or a test where a file cannot) that shows it.
 fn code_breaches(files: &[PathBuf]) -> Result<Vec<String>, String> {
     let reports = read_all(files, |path| path.starts_with("tests/errors") && has_extension(path, "expected"))?;
-    let is_rust_test = |path: &Path| path.components().any(|part| part.as_os_str() == "tests") && has_extension(path, "rs");
+    let is_rust_test =
+        |path: &Path| path.components().any(|part| part.as_os_str() == "tests") && has_extension(path, "rs");
     let rust_tests = read_all(files, is_rust_test)?;
     let mut found = Vec::new();
     for &code in diag::Code::ALL {

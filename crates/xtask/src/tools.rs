@@ -60,7 +60,8 @@ fn apt(args: &[&str]) -> TaskResult {
 
 fn install_python() -> TaskResult {
     let requirements = root().join("tests/oracle/requirements.txt");
-    let wanted = std::fs::read_to_string(&requirements).map_err(|error| format!("{}: {error}", requirements.display()))?;
+    let wanted =
+        std::fs::read_to_string(&requirements).map_err(|error| format!("{}: {error}", requirements.display()))?;
     let stamp = root().join(".env/installed.txt");
     if std::fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
         return Ok(());

@@ -85,7 +85,7 @@ fn damaged_capture_is_named_with_its_offset_and_the_rest_is_whole() {
     let original = fs::read(capture("tcp-ethernet.pcap")).unwrap();
     folder.write("cut.pcap", &original[..1000]);
     let ended = pass(&folder, "cut.pcap", "out.pcap").with_code(3);
-    assert!(ended.stderr.contains("cut.pcap: the file is cut short: it ends at byte 1000"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("cut.pcap: the file is cut short: it ends at offset 1000"), "{}", ended.stderr);
     assert!(ended.stdout.contains("Totals"), "{}", ended.stdout);
     let whole = frames(&original);
     let written = frames(&folder.read("out.pcap"));

@@ -128,8 +128,8 @@ pub enum Damage {
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.packets_before {
-            0 => write!(f, "at byte {} (before the first packet)", self.offset),
-            n => write!(f, "at byte {} (after packet {n})", self.offset),
+            0 => write!(f, "at offset {} (before the first packet)", self.offset),
+            n => write!(f, "at offset {} (after packet {n})", self.offset),
         }
     }
 }
@@ -157,7 +157,7 @@ impl fmt::Display for CaptureError {
             ),
             CaptureError::Truncated { place, end, missing } => write!(
                 f,
-                "the file is cut short: it ends at byte {end}, inside the record {place}, with at least {missing} \
+                "the file is cut short: it ends at offset {end}, inside the record {place}, with at least {missing} \
                  more bytes due; the packets before that are good; copy or capture the file again to get the rest"
             ),
             CaptureError::Damaged { place, damage } => write!(

@@ -243,12 +243,12 @@ fn messages_name_the_place_and_the_remedy() {
     let read = |name: &str| fs::read(captures_folder().join(name)).unwrap();
     assert_eq!(
         message(&read("insane-caplen.pcap")),
-        "the file is damaged at byte 5035 (after packet 6): a packet of 4325376 bytes, more than the 262144 that \
+        "the file is damaged at offset 5035 (after packet 6): a packet of 4325376 bytes, more than the 262144 that \
          a capture can hold; the packets before that are good; copy or capture the file again to get the rest"
     );
     assert_eq!(
         message(&read("truncated-file.pcap")),
-        "the file is cut short: it ends at byte 360, inside the record at byte 359 (after packet 1), with at \
+        "the file is cut short: it ends at offset 360, inside the record at offset 359 (after packet 1), with at \
          least 15 more bytes due; the packets before that are good; copy or capture the file again to get the rest"
     );
     assert_eq!(
