@@ -269,6 +269,77 @@ def ip_checksum(write):
     return case
 
 
+def transport_sum(data, frame):
+    """(place, right value, what stands there) of the TCP or UDP checksum of a whole packet; None if it cannot be judged."""
+    if not frame.sound or frame.fragment or frame.protocol not in (6, 17):
+        return None
+    present = len(data) - frame.l4
+    covered = present if frame.ip_bytes == float("inf") else frame.ip_bytes - (frame.l4 - frame.l3)
+    if frame.protocol == 17 and (n := int.from_bytes(data[frame.l4 + 4 : frame.l4 + 6], "big")):
+        if n > covered:
+            return None
+        covered = n
+    if covered > present or covered < (8 if frame.protocol == 17 else 20):
+        return None
+    place = frame.l4 + (6 if frame.protocol == 17 else 16)
+    had = int.from_bytes(data[place : place + 2], "big")
+    if frame.protocol == 17 and frame.version == 4 and had == 0:
+        return None
+    at, size = (frame.l3 + 12, 8) if frame.version == 4 else (frame.l3 + 8, 32)
+    segment = data[frame.l4 : place] + b"\0\0" + data[place + 2 : frame.l4 + covered]
+    made = internet_checksum(data[at : at + size] + covered.to_bytes(4, "big") + frame.protocol.to_bytes(4, "big") + segment)
+    return place, 0xFFFF if made == 0 and frame.protocol == 17 else made, had
+
+
+def tcp_checksum(write):
+    case = Case("TCPChecksum_writes" if write else "TCPChecksum_checks", "TCP and UDP over IPv4 and IPv6, right and wrong, odd lengths, padding; sums computed from scratch.",
+                f'import "actions/TCPChecksum.clnp"\n\nTCPChecksum :: c @ (1, 1, WRITE = {str(write).lower()})\n\nnic_in -> c -> nic_out')
+    frames = list(ODD)
+    makes = (tcp4, "10.0.0.1", "192.0.2.1"), (udp4, "10.0.0.1", "192.0.2.1"), (tcp6, "2001:db8::1", "2001:db8::2"), (udp6, "2001:db8::1", "2001:db8::2")
+    for make, src, dst in makes:
+        for size in (0, 1, 2, 60, 61, 75, 76, 77, 300, 1333):
+            data = raw(make(src, dst, 7, 8, text(size)))
+            at = decode(data).l4
+            wrong = [data[:i] + bytes([data[i] ^ 0x10]) + data[i + 1 :] for i in {at + 1, at + 7, len(data) - 1}]
+            frames += [(d + padding, len(d + padding)) for d in (data, *wrong) for padding in (b"", b"\xee" * 5)][:5]
+        none = bytearray(raw(make(src, dst, 7, 8, text(9))))
+        none[decode(bytes(none)).l4 + 6 : decode(bytes(none)).l4 + 8] = b"\0\0"
+        frames.append((bytes(none), len(none)))
+    counts = Counter()
+    for time, data, length in case.send(frames):
+        judged = transport_sum(data, decode(data))
+        if judged is None:
+            counts["other"] += 1
+        else:
+            place, made, had = judged
+            # The sums of 0 and 0xffff are the same, but a UDP checksum of 0 means none.
+            is_right = made == had or {made, had} == {0, 0xFFFF} and decode(data).protocol == 6
+            counts["right" if is_right else "wrong"] += 1
+            if not is_right:
+                if not write:
+                    continue
+                data = data[:place] + made.to_bytes(2, "big") + data[place + 2 :]
+        case.out("nic_out", time, data, length)
+    if not write:
+        case.drop("c", "transport checksum", counts["wrong"])
+    case.call("@end c.stats", n_right=counts["right"], n_wrong=counts["wrong"], n_other=counts["other"])
+    return case
+
+
+def flit_count():
+    case = Case("FlitCount_summaries", "A summary every fifth flit.",
+                'import "core/FlitCount.clnp"\n\nMetaGen :: m (EVERY = 5)\n\nnic_in -> m[1] -> nic_out\nm[2] -> host_out')
+    n_flits = n_packets = n_bytes = 0
+    for time, data, length in case.send([frame for frame in ODD if frame[0]]):
+        case.out("nic_out", time, data, length)
+        for at in range(0, len(data), 32):
+            n_flits, n_bytes = n_flits + 1, n_bytes + len(data[at : at + 32])
+            n_packets += at + 32 >= len(data)
+            if n_flits % 5 == 0:
+                case.message("host_out", time, flits=n_flits, packets=n_packets, bytes=n_bytes, time_ns=time)
+    return case
+
+
 def flow_tuple_parser():
     case = Case("FlowTupleParser_keys", "One key a packet: every kind of frame.",
                 'import "parsers/FlowTupleParser.clnp"\n\nFlowTupleParser :: p @\n\nnic_in -> p[1] -> nic_out\np[2] -> host_out')
@@ -445,7 +516,7 @@ def router_mac():
 
 def cases():
     yield from (counter(), drop_elem(), tee(), merge("Mux"), merge("FlitMux"), demux(), lanes(), flit_demux(), rand(), hash_demux(False), hash_demux(True))
-    yield from (rev_parser(), vlan_parser(), priority_parser(), ip_checksum(False), ip_checksum(True), flow_tuple_parser(), forwarder())
+    yield from (rev_parser(), vlan_parser(), priority_parser(), ip_checksum(False), ip_checksum(True), tcp_checksum(False), tcp_checksum(True), flit_count(), flow_tuple_parser(), forwarder())
     yield from (lpm(4), lpm(6), firewall_full(), flow_counter_full(), router_mac())
 
 
