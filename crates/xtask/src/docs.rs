@@ -43,7 +43,6 @@ fn pages() -> Result<Vec<Page>, String> {
     Ok(vec![
         page("reference/ops.md", ir::reference_page()),
         page("reference/errors.md", error_codes()),
-        page("reference/cli.md", command_line()?),
         page("reference/elements.md", catalogue()?),
     ])
 }
@@ -58,20 +57,6 @@ fn error_codes() -> String {
         text.push('\n');
     }
     text
-}
-
-/// Commands with a help text of their own, in the order of `flitwork --help`.
-const COMMANDS: &[&str] = &["new", "run", "check", "fmt", "explain", "elements", "graph", "dump", "completions", "man"];
-
-/// What `flitwork help` prints, command by command.
-fn command_line() -> Result<String, String> {
-    let mut text = String::from("# Command line\n\nThis page is what `flitwork help COMMAND` prints.\n");
-    for command in std::iter::once("flitwork").chain(COMMANDS.iter().copied()) {
-        let arguments = if command == "flitwork" { vec!["--help"] } else { vec!["help", command] };
-        let help = flitwork(&arguments)?;
-        text.push_str(&format!("\n## {command}\n\n```text\n{}\n```\n", help.trim_end()));
-    }
-    Ok(text)
 }
 
 /// Every element of the library: ports, parameters, signals, and what it does.
