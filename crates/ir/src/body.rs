@@ -6,22 +6,8 @@
 
 use diag::Span;
 
+use crate::ids::ids;
 use crate::{Attr, Opcode, Width};
-
-macro_rules! ids {
-    ($($(#[$doc:meta])* $name:ident;)*) => {$(
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub struct $name(pub u32);
-
-        impl $name {
-            /// The position in its arena.
-            pub fn index(self) -> usize {
-                self.0 as usize
-            }
-        }
-    )*};
-}
 
 ids! {
     /// An SSA value of a [`Body`].

@@ -12,6 +12,7 @@ pub mod engine;
 pub mod eval;
 #[cfg(feature = "generate")]
 pub mod generate;
+mod ids;
 mod limbs;
 mod op;
 mod parse;

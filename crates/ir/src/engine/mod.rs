@@ -3,9 +3,9 @@
 //! An engine runs the bodies of one element. It is given the messages that wait at the inputs, or a [`Packet`], and tells what
 //! it consumed and wrote. The runtime, which owns everything between elements, speaks to engines in these types alone.
 
+mod drop_cause;
 mod firing;
 mod packet;
-mod drop_cause;
 mod trap;
 
 pub use drop_cause::DropCause;
