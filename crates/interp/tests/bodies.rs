@@ -202,6 +202,7 @@ fn firings_tell_what_they_consumed_wrote_and_changed() {
     input S
     output S
     var n: u8
+    var second: u8 = [77]
     handler {
         %0: i32 = const 1
         %1: i8, %2: i70 = in.peek S, %0
@@ -209,6 +210,7 @@ fn firings_tell_what_they_consumed_wrote_and_changed() {
         if %3 {
             %4: i8, %5: i70 = in.read S, %0
             %6: i8, %7: i70 = in.read S, %0
+            reg.write second, %6
             out.write S, %0, %6, %7
             out.write S, %0, %4, %5
             %8: i8 = reg.read n
@@ -232,6 +234,8 @@ fn firings_tell_what_they_consumed_wrote_and_changed() {
     assert_eq!((firing.consumed, firing.written, firing.changed), (1, 1, true));
     // A second read of the firing finds nothing, and the second write replaces the first.
     assert_eq!(machine.output(0), [3, 7, 1]);
+    let state: Vec<Value> = machine.state().flat_map(|(_, words)| words).collect();
+    assert_eq!(state, [Value::Small(1), Value::Small(0)]);
     let firing = machine.fire(0, 0, &One(&[])).expect("it runs");
     assert_eq!((firing.consumed, firing.written, firing.changed), (0, 0, false));
 }

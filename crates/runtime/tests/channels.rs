@@ -80,6 +80,18 @@ fn lossy_flit_channels_drop_whole_packets() {
 }
 
 #[test]
+fn the_rest_of_a_dropped_packet_goes_with_it() {
+    // Three flits each. Packet 0 leaves at once; 1 waits; of 2 there is room for the first flit, none for the second, and again
+    // for the third once the first is taken back: it must not come through alone.
+    let packets: Vec<Stamped> = (0..3).map(|i| at(u64::from(i), &counting(i << 4, 96))).collect();
+    let done = run(&lossy("flit_t", 4), &[("nic_in", packets.clone())]);
+    let bytes: Vec<&[u8]> = done.out("nic_out").iter().map(|packet| &packet.bytes[..]).collect();
+    assert_eq!(bytes, [&packets[0].bytes[..], &packets[1].bytes]);
+    assert_eq!(done.drops(), [("channel full".to_string(), 1)]);
+    assert_eq!(done.report.channels[1].messages, 6);
+}
+
+#[test]
 fn lossy_packet_channels_drop_at_the_depth() {
     let packets: Vec<Stamped> = (0..5).map(|i| at(u64::from(i), &counting(i << 4, 64))).collect();
     let done = run(&lossy("packet", 2), &[("nic_in", packets)]);

@@ -232,3 +232,38 @@ fn an_element_that_only_counts_lets_time_go_on() {
     let done = run(text, &[("nic_in", vec![at(1, &[1]), at(2, &[2])])]);
     assert_eq!((done.report.totals.entered, done.report.totals.ended), (2, 2));
 }
+
+#[test]
+fn what_waits_for_the_time_fires_before_the_packet_that_moves_it_on() {
+    // A source that makes a packet, its time, whenever the time has changed; it never asks to be woken.
+    let poll = "element poll: Poll @0:0..0 {
+    output packet channel 1
+    var last: u64
+    packet window 0 grow 1 {
+        %0: i64 = now
+        %1: i64 = reg.read last
+        %2: i1 = ne %0, %1
+        if %2 {
+            reg.write last, %0
+            %3: i32 = const 1
+            pkt.push %3
+            %4: i8 = trunc %0
+            %5: i32 = const 0
+            pkt.store %5, %4
+            emit %3
+        } else {
+            drop \"nothing to send\"
+        }
+    }
+}
+";
+    let merge = packet_element("m", &[0, 1], &[2], "window 0 grow 0", PASS, "");
+    let text = format!(
+        "boundary nic_in in packet @0:0..0\nboundary nic_out out packet @0:0..0\n{poll}{merge}\
+         channel 0: nic_in packet -> m[1] packet depth 4 @0:0..0\nchannel 1: poll[1] packet -> m[2] packet depth 4 @0:0..0\n\
+         channel 2: m[1] packet -> nic_out packet depth 4 @0:0..0\n"
+    );
+    let done = run(&text, &[("nic_in", vec![at(10, &[110]), at(10, &[111]), at(20, &[120])])]);
+    let order: Vec<u8> = done.out("nic_out").iter().map(|packet| packet.bytes[0]).collect();
+    assert_eq!(order, [10, 110, 111, 20, 120]);
+}
