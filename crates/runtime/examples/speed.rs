@@ -1,5 +1,6 @@
-//! How fast the interpreter is: `cargo test --release -p runtime --test speed -- --ignored --nocapture`. A record, not a bar.
+//! How fast the interpreter is: `cargo run --release -p runtime --example speed`. A record, not a bar.
 
+#[path = "../tests/support/mod.rs"]
 mod support;
 
 use std::time::Instant;
@@ -21,6 +22,11 @@ impl PacketSource for Repeat {
         self.left = self.left.saturating_sub(1);
         Ok(has_one)
     }
+}
+
+fn main() {
+    passing_traffic();
+    plain_ops();
 }
 
 fn measure(name: &str, text: &str, n_bytes: usize, n_packets: u64) {
@@ -54,8 +60,6 @@ fn chain(ends: &str, pass: fn(&str, u32, u32) -> String, n_elements: u32) -> Str
     text
 }
 
-#[test]
-#[ignore = "a measurement"]
 fn passing_traffic() {
     for n_bytes in [64, 1500] {
         measure("one packet element", &chain("packet", packet_pass, 1), n_bytes, 2_000_000);
@@ -64,8 +68,6 @@ fn passing_traffic() {
     }
 }
 
-#[test]
-#[ignore = "a measurement"]
 fn plain_ops() {
     // A signal that goes round 10 million times, six ops a round.
     let text = "element t: T control @0:0..0 {\n    handler {\n        %0: i32 = const 1\n        yield %0\n    }\n    signal f(%0 n: u32) -> (x: u32) {\n\
