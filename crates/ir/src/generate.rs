@@ -163,7 +163,7 @@ fn span(random: &mut Random) -> Span {
 
 fn vars(random: &mut Random) -> Vec<Var> {
     let mut vars = Vec::new();
-    for (i, bits) in [32, 1, 200, 8, 64].into_iter().enumerate() {
+    for (i, bits) in [32, 1, 200, 8, 64, 520].into_iter().enumerate() {
         let width = Width::of(bits);
         let depth = (i >= 2).then(|| 1 + random.below(40));
         let n_reset = random.below(depth.unwrap_or(1) + 1);
@@ -284,7 +284,7 @@ impl Writer<'_> {
     }
 
     fn width(&mut self) -> Width {
-        let bits = self.random.pick(&[1, 1, 7, 8, 16, 32, 32, 33, 64, 64, 65, 128, 256]);
+        let bits = self.random.pick(&[1, 1, 7, 8, 16, 32, 32, 33, 64, 64, 65, 128, 256, 520]);
         Width::of(bits)
     }
 

@@ -14,9 +14,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("sema", &["diag", "syntax", "ir"]),
     ("opt", &["ir"]),
     ("interp", &["ir"]),
+    ("jit", &["ir"]),
     ("packet", &[]),
-    ("runtime", &["ir", "interp", "packet"]),
-    ("flitwork", &["diag", "syntax", "ir", "sema", "opt", "interp", "packet", "runtime"]),
+    ("runtime", &["ir", "interp", "jit", "packet"]),
+    ("flitwork", &["diag", "syntax", "ir", "sema", "opt", "interp", "jit", "packet", "runtime"]),
     ("xtask", &["diag", "ir", "flitwork"]),
 ];
 

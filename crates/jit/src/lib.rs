@@ -1,0 +1,20 @@
+//! Native code for the bodies of elements.
+//!
+//! A [`Machine`] is one element at work, as `interp::Machine` is, but its bodies are machine code made by Cranelift. The only
+//! user of Cranelift. Code reaches the packet's bytes, the state and the messages by pointer, each access checked against its
+//! bound where the bound is not known when compiling; what happens seldom (a packet that grows, a trace) goes through helpers.
+//!
+//! Unsafe code lives in `machine.rs`, `memory.rs`, `helpers.rs` and `code.rs` alone.
+
+mod code;
+mod context;
+mod error;
+mod helpers;
+mod layout;
+mod limbs;
+mod lower;
+mod machine;
+mod memory;
+
+pub use error::Error;
+pub use machine::Machine;

@@ -1,0 +1,338 @@
+//! The packet: its bytes by pointer within the valid ones, its sideband in place, its fate.
+
+use std::mem::offset_of;
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
+use ir::engine::{Flags, Packet};
+use ir::side::{META_LO, SidePart};
+use ir::{Attr, Op, Opcode, ValueId};
+
+use super::access::Region;
+use super::body::{Lowerer, SCRATCH_A, SCRATCH_D};
+use super::value::{INLINE_LIMBS, Val, n_limbs, ones};
+use crate::context::{Context, DROP_OWN};
+use crate::helpers::HelperId;
+use crate::layout::LIMB;
+
+/// A run of bytes that one machine access moves: where it stands, and which limb holds it from which bit on.
+struct Piece {
+    offset: u32,
+    bytes: u32,
+    limb: usize,
+    bit: u32,
+}
+
+/// The pieces of a big-endian number: the odd bytes of the top limb first, then whole limbs.
+fn pieces(n_bytes: u32) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let mut offset = 0;
+    while offset < n_bytes {
+        let left = n_bytes - offset;
+        let in_limb = if left.is_multiple_of(8) { 8 } else { left % 8 };
+        let bytes = 1 << in_limb.ilog2();
+        let below = left - bytes;
+        pieces.push(Piece { offset, bytes, limb: (below / 8) as usize, bit: below % 8 * 8 });
+        offset += bytes;
+    }
+    pieces
+}
+
+fn machine_type(bytes: u32) -> Type {
+    match bytes {
+        1 => types::I8,
+        2 => types::I16,
+        4 => types::I32,
+        8 => types::I64,
+        other => unreachable!("pieces have no {other} bytes"),
+    }
+}
+
+impl Lowerer<'_> {
+    /// Reads where the packet is, at the start and when it may have moved.
+    pub(super) fn load_packet_place(&mut self) {
+        let bytes = self.load_context(offset_of!(Context, bytes));
+        let avail = self.load_context(offset_of!(Context, avail));
+        self.builder.def_var(self.variables.bytes, bytes);
+        self.builder.def_var(self.variables.avail, avail);
+    }
+
+    pub(super) fn packet(&mut self, op: &Op) {
+        match op.code {
+            Opcode::PktLoad => self.load_bytes(op),
+            Opcode::PktStore => self.store_bytes(op),
+            Opcode::PktPush | Opcode::PktPop | Opcode::PktPushAt | Opcode::PktPopAt => self.resize(op),
+            Opcode::PktTruncate => self.call_on_packet(HelperId::PacketTruncate, op),
+            Opcode::PktAppend => self.call_on_packet(HelperId::PacketAppend, op),
+            Opcode::MetaRead => self.read_meta(op),
+            Opcode::MetaWrite => self.write_meta(op),
+            Opcode::Emit => self.emit(op),
+            Opcode::Drop => self.drop_packet(op),
+            _ => {
+                let value = self.packet_property(op.code);
+                self.define(op.results[0], Val::Small(value));
+            }
+        }
+    }
+
+    fn packet_property(&mut self, code: Opcode) -> Value {
+        match code {
+            Opcode::PktAvail => self.builder.use_var(self.variables.avail),
+            Opcode::PktLen => self.load_context(offset_of!(Context, len)),
+            Opcode::PktInPort => self.load_context(offset_of!(Context, in_port)),
+            Opcode::PktShort => {
+                let short = self.load_context(offset_of!(Context, short));
+                let is_short = self.builder.ins().icmp_imm_u(IntCC::NotEqual, short, 0);
+                self.truth(is_short)
+            }
+            Opcode::PktTime => self.packet_field(types::I64, offset_of!(Packet, time_ns)),
+            Opcode::PktMissing => self.packet_field(types::I32, offset_of!(Packet, missing)),
+            Opcode::PktError => {
+                let flags = self.packet_field(types::I8, offset_of!(Packet, flags.0));
+                let shifted = self.builder.ins().ushr_imm_u(flags, i64::from(Flags::ERROR.0.trailing_zeros()));
+                self.builder.ins().band_imm_u(shifted, 1)
+            }
+            other => unreachable!("`{}` is compiled elsewhere", other.name()),
+        }
+    }
+
+    fn packet_field(&mut self, width: Type, offset: usize) -> Value {
+        let packet = self.load_pointer(offset_of!(Context, packet));
+        let flags = self.flags(Region::PacketFields);
+        let value = self.builder.ins().load(width, flags, packet, offset as i32);
+        if width == types::I64 { value } else { self.builder.ins().uextend(types::I64, value) }
+    }
+
+    /// Whether `n_bytes` bytes from the offset on are valid.
+    fn is_valid(&mut self, offset: ValueId, n_bytes: u32) -> Value {
+        let avail = self.builder.use_var(self.variables.avail);
+        let end = match self.constant(offset) {
+            Some(offset) => self.iconst(offset + u64::from(n_bytes)),
+            None => {
+                let offset = self.small(offset);
+                self.builder.ins().iadd_imm_u(offset, i64::from(n_bytes))
+            }
+        };
+        self.builder.ins().icmp(IntCC::UnsignedLessThanOrEqual, end, avail)
+    }
+
+    /// Address of the byte at an offset, as a base and a constant distance.
+    fn byte_address(&mut self, offset: ValueId) -> (Value, u32) {
+        let bytes = self.builder.use_var(self.variables.bytes);
+        match self.constant(offset) {
+            Some(offset) if offset < 1 << 24 => (bytes, offset as u32),
+            _ => {
+                let offset = self.small(offset);
+                (self.builder.ins().iadd(bytes, offset), 0)
+            }
+        }
+    }
+
+    fn load_bytes(&mut self, op: &Op) {
+        let result = op.results[0];
+        let width = self.width(result);
+        let n_bytes = width / 8;
+        let n = n_limbs(width);
+        if n > INLINE_LIMBS {
+            let at = self.allocate(n);
+            self.call_load(op, n_bytes, at);
+            return self.define(result, Val::Far(at));
+        }
+        let is_valid = self.is_valid(op.operands[0], n_bytes);
+        let (inside, outside, merge) =
+            (self.builder.create_block(), self.builder.create_block(), self.builder.create_block());
+        self.builder.set_cold_block(outside);
+        self.builder.ins().brif(is_valid, inside, &[], outside, &[]);
+        self.seal_and_enter(inside);
+        let (base, distance) = self.byte_address(op.operands[0]);
+        let mut limbs: Vec<Option<Value>> = vec![None; n];
+        let flags = self.unaligned_flags(Region::PacketBytes);
+        for piece in pieces(n_bytes) {
+            let offset = (distance + piece.offset) as i32;
+            let raw = self.builder.ins().load(machine_type(piece.bytes), flags, base, offset);
+            let swapped = if piece.bytes == 1 { raw } else { self.builder.ins().bswap(raw) };
+            let number = if piece.bytes == 8 { swapped } else { self.builder.ins().uextend(types::I64, swapped) };
+            let placed =
+                if piece.bit == 0 { number } else { self.builder.ins().ishl_imm_u(number, i64::from(piece.bit)) };
+            let limb = &mut limbs[piece.limb];
+            *limb = Some(match *limb {
+                None => placed,
+                Some(others) => self.builder.ins().bor(others, placed),
+            });
+        }
+        let limbs = limbs.into_iter().map(|limb| limb.expect("each limb has a byte")).collect();
+        let results = self.jump_with(merge, &Val::from_limbs(limbs));
+        self.seal_and_enter(outside);
+        self.call_load(op, n_bytes, SCRATCH_D);
+        let limbs: Vec<Value> = (0..n as u32).map(|i| self.load_frame(SCRATCH_D + i)).collect();
+        self.jump_again(merge, &limbs);
+        self.seal_and_enter(merge);
+        self.define(result, Val::from_limbs(results));
+    }
+
+    fn call_load(&mut self, op: &Op, n_bytes: u32, at: u32) {
+        let (context, offset) = (self.context, self.small(op.operands[0]));
+        let (n_bytes, to) = (self.iconst(u64::from(n_bytes)), self.frame_address(at));
+        self.call(HelperId::PacketLoad, &[context, offset, n_bytes, to]);
+    }
+
+    fn store_bytes(&mut self, op: &Op) {
+        let (val, width) = (self.val(op.operands[1]), self.width(op.operands[1]));
+        let n_bytes = width / 8;
+        if let Val::Far(at) = val {
+            return self.call_store(op, n_bytes, at);
+        }
+        let is_valid = self.is_valid(op.operands[0], n_bytes);
+        let (inside, outside, merge) =
+            (self.builder.create_block(), self.builder.create_block(), self.builder.create_block());
+        self.builder.set_cold_block(outside);
+        self.builder.ins().brif(is_valid, inside, &[], outside, &[]);
+        self.seal_and_enter(inside);
+        let (base, distance) = self.byte_address(op.operands[0]);
+        let flags = self.unaligned_flags(Region::PacketBytes);
+        for piece in pieces(n_bytes) {
+            let limb = self.limb(&val, piece.limb, width);
+            let low = if piece.bit == 0 { limb } else { self.builder.ins().ushr_imm_u(limb, i64::from(piece.bit)) };
+            let narrow = match piece.bytes {
+                8 => low,
+                bytes => self.builder.ins().ireduce(machine_type(bytes), low),
+            };
+            let swapped = if piece.bytes == 1 { narrow } else { self.builder.ins().bswap(narrow) };
+            self.builder.ins().store(flags, swapped, base, (distance + piece.offset) as i32);
+        }
+        self.builder.ins().jump(merge, &[]);
+        self.seal_and_enter(outside);
+        let frame = self.frame;
+        self.store_val(Region::Frame, &val, frame, SCRATCH_A * LIMB);
+        self.call_store(op, n_bytes, SCRATCH_A);
+        self.builder.ins().jump(merge, &[]);
+        self.seal_and_enter(merge);
+    }
+
+    fn call_store(&mut self, op: &Op, n_bytes: u32, at: u32) {
+        let (context, offset) = (self.context, self.small(op.operands[0]));
+        let (n_bytes, from) = (self.iconst(u64::from(n_bytes)), self.frame_address(at));
+        self.call(HelperId::PacketStore, &[context, offset, n_bytes, from]);
+    }
+
+    fn resize(&mut self, op: &Op) {
+        let helper = match op.code {
+            Opcode::PktPush | Opcode::PktPushAt => HelperId::PacketPush,
+            _ => HelperId::PacketPop,
+        };
+        let context = self.context;
+        let (offset, n_bytes) = match *op.operands {
+            [n_bytes] => (self.zero(), self.small(n_bytes)),
+            [offset, n_bytes] => (self.small(offset), self.small(n_bytes)),
+            _ => unreachable!("a change of length has one or two operands"),
+        };
+        self.call(helper, &[context, offset, n_bytes]);
+        self.load_packet_place();
+    }
+
+    fn call_on_packet(&mut self, helper: HelperId, op: &Op) {
+        let (context, n_bytes) = (self.context, self.small(op.operands[0]));
+        self.call(helper, &[context, n_bytes]);
+        self.load_packet_place();
+    }
+
+    /// Where a metadata field lies in the packet's metadata words.
+    fn meta_part(&self, op: &Op) -> SidePart {
+        let Attr::Meta(field) = op.attr else { unreachable!("metadata ops name a field") };
+        let part = ir::side::meta_part(self.input.design, field as usize);
+        SidePart { lo: part.lo - META_LO, width: part.width }
+    }
+
+    fn meta_word(&mut self, word: u32) -> Value {
+        let meta = self.load_pointer(offset_of!(Context, meta));
+        self.load(Region::Meta, meta, word * LIMB)
+    }
+
+    fn read_meta(&mut self, op: &Op) {
+        let SidePart { lo, width } = self.meta_part(op);
+        let limbs: Vec<Value> =
+            (0..width).step_by(64).map(|at| self.read_meta_bits(lo + at, (width - at).min(64))).collect();
+        let val = match limbs.len() {
+            n if n > INLINE_LIMBS => {
+                let at = self.allocate(n);
+                for (i, limb) in limbs.into_iter().enumerate() {
+                    self.store_frame(at + i as u32, limb);
+                }
+                Val::Far(at)
+            }
+            _ => Val::from_limbs(limbs),
+        };
+        self.define(op.results[0], val);
+    }
+
+    /// At most 64 bits.
+    fn read_meta_bits(&mut self, lo: u32, width: u32) -> Value {
+        let (word, shift) = (lo / 64, lo % 64);
+        let low = self.meta_word(word);
+        let mut bits = self.builder.ins().ushr_imm_u(low, i64::from(shift));
+        if shift + width > 64 {
+            let high = self.meta_word(word + 1);
+            let high = self.builder.ins().ishl_imm_u(high, i64::from(64 - shift));
+            bits = self.builder.ins().bor(bits, high);
+        }
+        self.masked(bits, width)
+    }
+
+    fn write_meta(&mut self, op: &Op) {
+        let SidePart { lo, width } = self.meta_part(op);
+        let val = self.val(op.operands[0]);
+        for (i, at) in (0..width).step_by(64).enumerate() {
+            let limb = self.limb(&val, i, width);
+            self.write_meta_bits(lo + at, (width - at).min(64), limb);
+        }
+    }
+
+    fn write_meta_bits(&mut self, lo: u32, width: u32, value: Value) {
+        let (word, shift) = (lo / 64, lo % 64);
+        let low = self.builder.ins().ishl_imm_u(value, i64::from(shift));
+        self.write_meta_word(word, ones(width) << shift, low);
+        if shift + width > 64 {
+            let high = self.builder.ins().ushr_imm_u(value, i64::from(64 - shift));
+            self.write_meta_word(word + 1, ones(width) >> (64 - shift), high);
+        }
+    }
+
+    /// Replaces the bits of a mask.
+    fn write_meta_word(&mut self, word: u32, mask: u64, bits: Value) {
+        let meta = self.load_pointer(offset_of!(Context, meta));
+        let value = if mask == u64::MAX {
+            bits
+        } else {
+            let before = self.meta_word(word);
+            let kept = self.builder.ins().band_imm_u(before, !mask as i64);
+            self.builder.ins().bor(kept, bits)
+        };
+        self.store(Region::Meta, value, meta, word * LIMB);
+    }
+
+    fn emit(&mut self, op: &Op) {
+        let port = op.operands[0];
+        if let Some(port @ 1..=32) = self.constant(port)
+            && self.input.packet_outputs >> (port - 1) & 1 == 1
+        {
+            let emitted = self.load_context(offset_of!(Context, emitted));
+            let emitted = self.builder.ins().bor_imm_u(emitted, 1 << (port - 1));
+            return self.store_context(offset_of!(Context, emitted), emitted);
+        }
+        let (context, port) = (self.context, self.small(port));
+        self.call(HelperId::PacketEmit, &[context, port]);
+    }
+
+    fn drop_packet(&mut self, op: &Op) {
+        let reason = self.text(op, &format!("dropped by {}", self.input.element.name));
+        let known = self.tables.reasons.iter().position(|known| *known == reason);
+        let number = known.unwrap_or_else(|| {
+            self.tables.reasons.push(reason);
+            self.tables.reasons.len() - 1
+        });
+        let own = self.iconst(DROP_OWN + number as u64);
+        let before = self.load_context(offset_of!(Context, dropped));
+        let first = self.builder.ins().select(before, before, own);
+        self.store_context(offset_of!(Context, dropped), first);
+    }
+}
