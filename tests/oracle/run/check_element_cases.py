@@ -356,6 +356,89 @@ def flow_tuple_parser():
     return case
 
 
+SHOW = """
+.element Show <1, 1 + 1: {struct}> {{
+    .meta {{
+        {struct} {meta};
+    }}
+    .packet (32) {{
+        set_output_port(2, pkt.meta.{meta});
+        emit(1);
+    }}
+}}
+"""
+
+
+def parser_case(element, struct, meta, comment):
+    """A parser whose metadata an element of the case turns into messages."""
+    graph = f'import "parsers/{element}.clnp"\n{SHOW.format(struct=struct, meta=meta)}\n{element} :: p @\nShow :: show\n\nnic_in -> p -> show[1] -> nic_out\nshow[2] -> host_out'
+    return Case(f"{element}_fields", comment, graph)
+
+
+def ip_parser():
+    case = parser_case("IP_Parser", "IpFields", "ip", "The IP header of every kind of frame.")
+    counts = Counter()
+    packets = [ether() / IP(src="10.0.0.1", dst="10.0.0.2", tos=0xB9, ttl=3) / UDP(), ether() / IPv6(src="::7", dst="::8", tc=0xB9, hlim=4) / UDP()]
+    for time, data, length in case.send(full(packets) + ODD):
+        frame = decode(data)
+        # Extension headers belong to the IPv6 header, the transport header does not.
+        broken = frame.version == 6 and frame.status == "ok" and frame.l4 == 0
+        status = frame.l4_status if broken else frame.status
+        counts[frame.version if status == "ok" else status] += 1
+        fields = dict.fromkeys(("version", "tos", "header_bytes", "ip_bytes", "ttl", "protocol"), 0) | {"fragment": False, "later_fragment": False, "src": 0, "dst": 0}
+        if status == "ok":
+            word = int.from_bytes(data[frame.l3 : frame.l3 + 2], "big")
+            fields = dict(version=frame.version, tos=word & 255 if frame.version == 4 else word >> 4 & 255, header_bytes=frame.l4 - frame.l3,
+                          ip_bytes=0xFFFFFFFF if frame.ip_bytes == float("inf") else frame.ip_bytes, ttl=frame.ttl, protocol=frame.protocol,
+                          fragment=frame.fragment, later_fragment=frame.later, src=int(frame.src), dst=int(frame.dst))
+        case.message("host_out", time, **fields)
+        case.out("nic_out", time, data, length)
+    case.call("@end p.stats", n_ipv4=counts[4], n_ipv6=counts[6], n_not_ip=counts["not_ip"], n_malformed=counts["malformed"], n_cut_short=counts["short"])
+    return case
+
+
+def tcp_parser():
+    case = parser_case("TCP_Parser", "TcpFields", "tcp", "TCP headers with options and flags, cut ones, and other protocols.")
+    segments = [ether() / IP(src="10.0.0.1", dst="10.0.0.2") / TCP(sport=1, dport=2, flags=flags, seq=0xFFFFFFFE, ack=5, window=77, options=options) / Raw(text(9))
+                for flags, options in (("S", [("MSS", 1460), ("WScale", 7)]), ("FA", []), ("R", []), ("PAUEC", [("NOP", None)] * 4))]
+    segments.append(ether() / IPv6(src="::1:1", dst="::2") / TCP(sport=3, dport=4, flags="SA"))
+    segments += [ether() / IP(src="10.0.0.1", dst="10.0.0.2") / TCP(dataofs=n) for n in (4, 6)]
+    counts = Counter()
+    for time, data, length in case.send(full(segments) + ODD):
+        frame, fields = decode(data), None
+        at = frame.l4
+        if frame.sound and frame.protocol == 6 and frame.sport is not None and len(data[:128]) >= at + 20:
+            room, size = frame.ip_bytes - (at - frame.l3), (data[at + 12] >> 4) * 4
+            if 20 <= size <= room:
+                number = lambda a, b: int.from_bytes(data[at + a : at + b], "big")  # noqa: E731
+                fields = dict(valid=True, sport=frame.sport, dport=frame.dport, sequence=number(4, 8), acknowledgement=number(8, 12), header_bytes=size, flags=data[at + 13],
+                              window=number(14, 16), payload_bytes=0 if room == float("inf") else room - size)
+        counts["segments" if fields else "other"] += 1
+        for bit, name in enumerate(("fin", "syn", "rst")):
+            counts[name] += fields is not None and fields["flags"] >> bit & 1
+        case.message("host_out", time, **(fields or {"valid": False} | dict.fromkeys(("sport", "dport", "sequence", "acknowledgement", "header_bytes", "flags", "window", "payload_bytes"), 0)))
+        case.out("nic_out", time, data, length)
+    case.call("@end p.stats", **{f"n_{name}": counts[name] for name in ("segments", "other", "syn", "fin", "rst")})
+    return case
+
+
+def udp_parser():
+    case = parser_case("UDP_Parser", "UdpFields", "udp", "UDP headers, cut ones, and other protocols.")
+    datagrams = [udp4("10.0.0.1", "10.0.0.2", 1, 2, text(5)), udp6("::1:1", "::2", 3, 4, text(6)), ether() / IP(src="10.0.0.1", dst="10.0.0.2") / UDP(len=7), ether() / IP(src="10.0.0.1", dst="10.0.0.2") / UDP(chksum=0)]
+    counts = Counter()
+    for time, data, length in case.send(full(datagrams) + ODD):
+        frame, fields = decode(data), None
+        if frame.sound and frame.protocol == 17 and frame.sport is not None and len(data[:128]) >= frame.l4 + 8:
+            size, checksum = (int.from_bytes(data[frame.l4 + a : frame.l4 + a + 2], "big") for a in (4, 6))
+            if size >= 8 or frame.ip_bytes == float("inf"):
+                fields = dict(valid=True, sport=frame.sport, dport=frame.dport, length=size, checksum=checksum)
+        counts["datagrams" if fields else "other"] += 1
+        case.message("host_out", time, **(fields or {"valid": False} | dict.fromkeys(("sport", "dport", "length", "checksum"), 0)))
+        case.out("nic_out", time, data, length)
+    case.call("@end p.stats", n_datagrams=counts["datagrams"], n_other=counts["other"])
+    return case
+
+
 def forwarder():
     case = Case("Forwarder_both_ways", "What comes in on one side leaves on the other.",
                 'import "networking/Forwarder.clnp"\n\nForwarder :: f @\n\nnic_in -> [1]f[2] -> tor_out\ntor_in -> [2]f[1] -> nic_out')
@@ -516,7 +599,7 @@ def router_mac():
 
 def cases():
     yield from (counter(), drop_elem(), tee(), merge("Mux"), merge("FlitMux"), demux(), lanes(), flit_demux(), rand(), hash_demux(False), hash_demux(True))
-    yield from (rev_parser(), vlan_parser(), priority_parser(), ip_checksum(False), ip_checksum(True), tcp_checksum(False), tcp_checksum(True), flit_count(), flow_tuple_parser(), forwarder())
+    yield from (rev_parser(), vlan_parser(), priority_parser(), ip_checksum(False), ip_checksum(True), tcp_checksum(False), tcp_checksum(True), flit_count(), flow_tuple_parser(), ip_parser(), tcp_parser(), udp_parser(), forwarder())
     yield from (lpm(4), lpm(6), firewall_full(), flow_counter_full(), router_mac())
 
 
