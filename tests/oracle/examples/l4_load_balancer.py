@@ -2,11 +2,12 @@
 
 import ipaddress
 from collections import Counter
+from dataclasses import dataclass
 
 from control import Timeline
 from frames import Record, decode, internet_checksum
 from murmur3 import flow_bytes, murmur3, words, words128
-from traffic import IP, SCTP, TCP, UDP, ICMP, IPv6, ICMPv6EchoRequest, Raw, START_NS, SCTPChunkInit, at_times, built, ether, fragments4, fragments6, full, odd_frames, raw, tcp4, tcp6, text, udp4, udp6
+from traffic import IP, SCTP, TCP, UDP, ICMP, IPv6, ICMPv6DestUnreach, ICMPv6EchoRequest, ICMPv6TimeExceeded, Raw, START_NS, SCTPChunkInit, at_times, built, ether, fragments4, fragments6, full, odd_frames, raw, tcp4, tcp6, text, udp4, udp6
 
 NAME = "L4LoadBalancer"
 ORACLE = "tests/oracle/examples/l4_load_balancer.py: Maglev (NSDI 2016) and the flow table in Python, every checksum computed anew where the packet is whole"
@@ -35,6 +36,25 @@ def zero_sum_payloads():
     return packets
 
 
+def errors_from_outside():
+    """ICMP errors about packets that the service sent: routers quote the IP header and 8 bytes or more."""
+    answer4 = [raw(tcp4(VIP4, client4(i), 80, 30000 + i, text(9)))[14:] for i in range(6)]
+    answer6 = raw(tcp6(VIP6, "2001:db8:c::1", 443, 30000, text(9)))[14:]
+    udp = raw(udp4(VIP4, client4(0), 80, 6000, text(11)))[14:]
+    other = raw(tcp4(VIP4, client4(0), 8081, 30000, text(9)))[14:]
+    later = bytearray(answer4[0])
+    later[6:8] = b"\0\x10"
+    router, router6 = ether() / IP(src="203.0.113.254", dst=VIP4), ether() / IPv6(src="2001:db8:f::1", dst=VIP6)
+    return full([router / ICMP(type=3, code=4, nexthopmtu=1400) / Raw(answer[: 28 + 4 * i]) for i, answer in enumerate(answer4)] + [
+        router / ICMP(type=3, code=3) / Raw(udp),
+        router / ICMP(type=11, code=0) / Raw(other[:28]),  # the service never sent that: goes by its addresses
+        router / ICMP(type=3, code=1) / Raw(bytes(later[:28])),
+        router / ICMP(type=3, code=1) / Raw(answer4[0][:22]),
+        router6 / ICMPv6DestUnreach(code=3) / Raw(answer6),
+        router6 / ICMPv6TimeExceeded() / Raw(answer6[:48]),
+    ])
+
+
 def inputs():
     def round_of(flags, size):
         packets = [tcp4(client4(i), VIP4, 30000 + i, 80, text(size + i), flags=flags) for i in range(40)]
@@ -61,7 +81,7 @@ def inputs():
     lost4 = fragments4(built(udp4(client4(6), VIP4, 6001, 80, text(1000))), 400, 2)[1:]
     fragments = [(frame, len(frame)) for frame in pieces4 + pieces6 + lost4 + pieces4[:1] + pieces4[:0:-1]]
     odd = odd_frames(client4(7), VIP4, "2001:db8:c::7", VIP6, 1234, 80)
-    frames = round_of("S", 0) + special + fragments + odd
+    frames = round_of("S", 0) + special + fragments + odd + errors_from_outside()
     records = at_times(frames, step_ns=1_000_000)
     # A server goes down at 1 s and comes back at 2 s; a new one comes at 3 s; one is removed at 4 s; after 70 s all flows are new.
     for second, flags in ((1.1, "PA"), (2.1, "PA"), (3.1, "A"), (4.1, "PA"), (74.2, "PA")):
@@ -76,6 +96,12 @@ def inputs():
         udp4("10.0.0.12", client4(1), 8080, 6000, text(5)),
         tcp6("fd00::11", "2001:db8:c::1", 443, 30000, text(5)),
         ether() / IP(src="10.0.0.13", dst=client4(2)) / ICMP(type=0, id=9) / Raw(text(13)),
+    ])
+    question = raw(udp4(client4(1), "10.0.0.12", 6000, 8080, text(11)))[14:]
+    back += full([
+        ether() / IP(src="10.0.0.12", dst=client4(1)) / ICMP(type=3, code=3) / Raw(question[:28]),
+        ether() / IP(src="10.0.0.12", dst=client4(1)) / ICMP(type=3, code=3) / Raw(raw(udp4(client4(1), "10.0.0.12", 6000, 22, text(11)))[14:]),  # not about the service
+        ether() / IPv6(src="fd00::11", dst="2001:db8:c::1") / ICMPv6DestUnreach(code=4) / Raw(raw(udp6("2001:db8:c::1", "fd00::11", 6000, 9999, text(12)))[14:]),
     ])
     back += odd_frames("10.0.0.12", client4(7), "fd00::12", "2001:db8:c::7", 8080, 1234)
     back += [(frame, len(frame)) for frame in fragments4(built(udp4("10.0.0.12", client4(1), 8080, 6000, text(700))), 400, 5)]
@@ -122,7 +148,7 @@ def rewrite(record, frame, destination, address, port):
     where = None if frame.later else checksum_place(frame)
     if where is not None:
         old = int.from_bytes(data[where : where + 2], "big")
-        if not (frame.protocol == 17 and frame.version == 4 and old == 0):
+        if not (frame.protocol == 17 and old == 0):
             new = difference(old, *zip(*changed))
             if frame.protocol == 17 and new == 0:
                 new = 0xFFFF
@@ -131,6 +157,73 @@ def rewrite(record, frame, destination, address, port):
             if whole:
                 anew = transport_checksum(bytes(out), frame)
                 assert new == (anew or (0xFFFF if frame.protocol == 17 else 0)), "the difference and the sum from scratch agree"
+    return bytes(out)
+
+
+@dataclass
+class Quote:
+    """The packet in an ICMP error: where it stands, and what it is."""
+
+    at: int
+    ports_at: int
+    protocol: int
+    src: object
+    dst: object
+    sport: int
+    dport: int
+
+
+def quoted(frame, data):
+    """The quoted packet with its ports, or None."""
+    errors = (3, 4, 5, 11, 12) if frame.version == 4 else range(128)
+    if not frame.sound or frame.fragment or frame.icmp_type is None or frame.icmp_type not in errors:
+        return None
+    at, end = frame.l4 + 8, int(min(len(data), 128, frame.l3 + frame.ip_bytes))
+    inner = data[at:end]
+    if len(data[at:128]) < 20 or data[at] >> 4 != frame.version:
+        return None
+    if frame.version == 4:
+        size, protocol, kind, places = (data[at] & 15) * 4, data[at + 9], ipaddress.IPv4Address, (12, 16, 20)
+        if size < 20 or int.from_bytes(data[at + 6 : at + 8], "big") & 0x1FFF:
+            return None
+    else:
+        size, protocol, kind, places = 40, data[at + 6], ipaddress.IPv6Address, (8, 24, 40)
+    if len(inner) < size + 4 or protocol not in (6, 17, 33, 132, 136):
+        return None
+    src, dst = kind(inner[places[0] : places[1]]), kind(inner[places[1] : places[2]])
+    return Quote(at, at + size, protocol, src, dst, int.from_bytes(inner[size : size + 2], "big"), int.from_bytes(inner[size + 2 : size + 4], "big"))
+
+
+def requote(data, record, frame, quote, destination, address, port):
+    """The packet with the quoted one rewritten, its checksums as far as they are quoted, and the ICMP checksum."""
+    out = bytearray(data)
+    size = 4 if frame.version == 4 else 16
+    at = quote.at + (12 if frame.version == 4 else 8) + (size if destination else 0)
+    out[at : at + size] = address.to_bytes(size, "big")
+    if frame.version == 4:
+        old = int.from_bytes(data[quote.at + 10 : quote.at + 12], "big")
+        out[quote.at + 10 : quote.at + 12] = difference(old, [data[at : at + size]], [bytes(out[at : at + size])]).to_bytes(2, "big")
+    if port and quote.protocol != 132:
+        port_at = quote.ports_at + (2 if destination else 0)
+        out[port_at : port_at + 2] = port.to_bytes(2, "big")
+    place = quote.ports_at + CHECKSUM_AT[quote.protocol] if quote.protocol in CHECKSUM_AT else None
+    end = quote.ports_at + 4
+    if place and place + 2 <= min(len(data), 128, frame.l3 + frame.ip_bytes):
+        fields = [(at, at + size), (quote.ports_at, quote.ports_at + 4)]
+        old = int.from_bytes(data[place : place + 2], "big")
+        if old or quote.protocol != 17:
+            new = difference(old, [data[a:b] for a, b in fields], [bytes(out[a:b]) for a, b in fields])
+            out[place : place + 2] = (0xFFFF if quote.protocol == 17 and new == 0 else new).to_bytes(2, "big")
+        end = place + 2
+    where = frame.l4 + 2
+    old = int.from_bytes(data[where : where + 2], "big")
+    new = difference(old, [data[quote.at : end]], [bytes(out[quote.at : end])])
+    out[where : where + 2] = new.to_bytes(2, "big")
+    if len(data) == record.orig_len and frame.ip_bytes != float("inf"):
+        segment = bytearray(out[frame.l4 : frame.l3 + int(frame.ip_bytes)])
+        segment[2:4] = b"\0\0"
+        anew = internet_checksum(bytes(segment)) if frame.version == 4 else transport_checksum(bytes(out), frame)
+        assert new == anew, "the difference and the sum from scratch agree"
     return bytes(out)
 
 
@@ -211,22 +304,27 @@ class Balancer:
             return self.drop("headers cut short")
         if service[1] and frame.dport is not None and frame.dport != service[1]:
             return self.drop("no such service")
-        piece = (frame.version, int(frame.src), int(frame.dst), frame.fragment_id, frame.protocol)
+        piece = (frame.version, int(frame.src), int(frame.dst), frame.fragment_id, frame.protocol if frame.version == 4 else 0)
         if frame.later:
             server, seen = self.fragments.get(piece, (None, 0))
             if server is None or server not in self.servers or record.time_ns - seen >= FRAGMENT_NS:
                 return self.drop("fragment without its first")
         else:
-            place, server = self.flow(frame.flow, record.time_ns)
+            quote = quoted(frame, record.data)
+            about = quote and quote.src == frame.dst and service[1] in (0, quote.sport)
+            flow = (frame.version, quote.protocol, int(quote.dst), int(quote.src), quote.dport, quote.sport) if about else frame.flow
+            place, server = self.flow(flow, record.time_ns)
             if server is not None and not (any(server is s for s in self.servers) and server["up"]):
-                self.counts["moved"] += 1
+                self.counts["moved"] += not about
                 server = None
             if server is None:
-                server = self.table(frame.version)[murmur3(flow_bytes(frame.flow), 1) % TABLE]
+                server = self.table(frame.version)[murmur3(flow_bytes(flow), 1) % TABLE]
                 if server is None:
                     return self.drop("no server is up")
-                server["n_flows"] += 1
-            if place is None:
+                server["n_flows"] += not about
+            if about:
+                pass
+            elif place is None:
                 self.counts["unpinned"] += 1
             else:
                 self.slots[place] = (frame.flow, server, record.time_ns)
@@ -234,7 +332,10 @@ class Balancer:
                 self.fragments[piece] = (server, record.time_ns)
         self.counts["balanced"] += 1
         server["n_packets"] += 1
-        out = rewrite(record, frame, True, server["address"], server["port"] if service[1] else 0)
+        port = server["port"] if service[1] else 0
+        out = rewrite(record, frame, True, server["address"], port)
+        if not frame.later and about:
+            out = requote(out, record, frame, quote, False, server["address"], port)
         return server["station"].to_bytes(6, "big") + out[6:] if server["station"] else out
 
     def flow(self, flow, now):
@@ -251,11 +352,13 @@ class Balancer:
         frame = decode(record.data)
         service = self.service.get(frame.version) if frame.status == "ok" else None
         port, found = 0, False
+        quote = quoted(frame, record.data)
+        own, protocol = (quote.dport, quote.protocol) if quote else (frame.sport, frame.protocol)
         for server in self.servers if service else []:
             if not server or (server["version"], server["address"]) != (frame.version, int(frame.src)):
                 continue
-            bound = server["port"] and service[1] and frame.sport is not None and frame.protocol != 132
-            if not bound or frame.sport == server["port"]:
+            bound = server["port"] and service[1] and own is not None and protocol != 132
+            if not bound or own == server["port"]:
                 found = True
                 port = service[1] if server["port"] else port
         if not found or frame.l4_status != "ok":
@@ -264,7 +367,8 @@ class Balancer:
         if cut(frame, record.data):
             return self.drop("headers cut short")
         self.counts["returned"] += 1
-        return rewrite(record, frame, False, service[0], port)
+        out = rewrite(record, frame, False, service[0], port)
+        return requote(out, record, frame, quote, True, service[0], port) if quote and quote.dst == frame.src else out
 
     def drop(self, reason):
         self.drops[reason] += 1
