@@ -14,7 +14,7 @@ use crate::suggest::nearest;
 use crate::types::{IntType, Type};
 
 /// Every built-in function, for suggestions.
-const BUILT_INS: [&str; 26] = [
+const BUILT_INS: [&str; 31] = [
     "input_ready",
     "test_input_port",
     "read_input_port",
@@ -41,6 +41,11 @@ const BUILT_INS: [&str; 26] = [
     "csum_update32",
     "csum_fold",
     "sizeof",
+    "set_signal",
+    "__builtin_popcount",
+    "__builtin_ctz",
+    "__builtin_clz",
+    "__builtin_bswap32",
 ];
 
 enum Argument {
@@ -272,10 +277,15 @@ impl<'a> Lowerer<'a, '_> {
             }
             "emit" => self.emit_call(args, span),
             "drop" => self.drop_call(args, span),
-            _ => match self.port_call(name, args, span, expected)? {
-                Some(value) => Ok(value),
-                None => Err(self.unknown_function(name)),
-            },
+            _ => {
+                if let Some(value) = self.bit_call(&name.text, args, span)? {
+                    return Ok(value);
+                }
+                match self.port_call(name, args, span, expected)? {
+                    Some(value) => Ok(value),
+                    None => Err(self.unknown_function(name)),
+                }
+            }
         }
     }
 

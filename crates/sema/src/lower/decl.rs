@@ -59,12 +59,20 @@ impl<'a> Lowerer<'a, '_> {
         match self.type_name(name)? {
             Some(Entity::Struct(struct_type)) => Ok(Type::Struct(struct_type)),
             Some(Entity::Enum(enum_type)) => Ok(Type::Int(enum_type.ty)),
+            // The spellings of ClickNP's first years.
+            _ if name == "flit" => Ok(Type::Struct(self.flit_type.clone())),
+            _ if name == "ClSignal" => Ok(super::raw_signal::answer_type()),
             _ => {
                 let mut known: Vec<&str> = vec!["bool", "char", "int", "uint", "size_t", "flit_t", "uint8_t", "uint16_t"];
                 known.extend(["uint32_t", "uint64_t", "int8_t", "int16_t", "int32_t", "int64_t"]);
                 known.extend(self.decls.structs.keys().chain(self.decls.headers.keys()).chain(self.decls.enums.keys()));
+                let is_qualified = span.end - span.start > name.len() as u32;
                 let help = match nearest(name, known) {
                     Some(near) => format!("did you mean `{near}`?"),
+                    None if is_qualified => {
+                        let advice = "declare a `struct` and functions on it, or use the element that does this";
+                        format!("types of C++ libraries are not in the language: {advice}")
+                    }
                     None => "declare it with `struct`, `enum` or `.header`, or import the file that does".to_string(),
                 };
                 Err(self.error(Code::E0302, span, format!("unknown type `{name}`"), help))

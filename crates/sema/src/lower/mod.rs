@@ -16,6 +16,7 @@ mod expr;
 mod arith;
 mod aggregate;
 mod call;
+mod bits;
 mod ports;
 mod flit;
 mod packet;

@@ -2,7 +2,7 @@
 
 use diag::{Code, Diagnostic, Span};
 use ir::{Attr, MessageKind, MessageTypeId, Opcode, Value, ValueId, Width};
-use syntax::ast::{self, BinaryOp, Expr};
+use syntax::ast::{self, BinaryOp, Expr, ExprKind};
 
 use super::arith::Scalar;
 use super::expr::Rvalue;
@@ -12,6 +12,9 @@ use crate::types::{IntType, Type};
 
 /// Port names go up to here; there are more ports than that only by number.
 const PORT_NAMES_MAX: u32 = 16;
+
+/// Value of `PAYLOAD_BYTES`.
+const FLIT_PAYLOAD_BYTES: u64 = 32;
 
 impl Section {
     /// As the user writes it.
@@ -28,6 +31,12 @@ impl Section {
     }
 }
 
+/// The `i` of `PORT_i`.
+fn named_port(name: &str) -> Option<u32> {
+    let number = name.strip_prefix("PORT_")?.parse().ok()?;
+    (1..=PORT_NAMES_MAX).contains(&number).then_some(number)
+}
+
 fn mask_of(number: u32) -> u64 {
     1_u64.checked_shl(number).unwrap_or(0) & 0xffff_ffff
 }
@@ -36,10 +45,12 @@ impl Lowerer<'_, '_> {
     /// Names such as `PORT_1`, `NUM_OUTPORT`, `_input_port`.
     pub fn port_name(&mut self, name: &ast::Ident) -> Res<Option<Rvalue>> {
         let text = name.text.as_str();
-        if let Some(number) = text.strip_prefix("PORT_").and_then(|digits| digits.parse::<u32>().ok())
-            && (1..=PORT_NAMES_MAX).contains(&number)
-        {
+        if let Some(number) = named_port(text) {
             return Ok(Some(self.number(mask_of(number), IntType::UINT).into()));
+        }
+        // Published sources write it with their toolchain's prefix, as a macro.
+        if text == "PAYLOAD_BYTES" || text.ends_with("_PAYLOAD_BYTES") {
+            return Ok(Some(self.number(FLIT_PAYLOAD_BYTES, IntType::INT).into()));
         }
         let n_ports = |ports: &[MessageTypeId]| ports.len() as u64;
         let known = match (text, self.input) {
@@ -104,6 +115,7 @@ impl Lowerer<'_, '_> {
                 Rvalue::void()
             }
             "set_output_port" | "set_port_output" => self.write_output(text, args, span)?,
+            "set_signal" => self.set_signal(args, span)?,
             "set_output_ready" => {
                 let mask = self.mask_argument(text, args, span)?;
                 self.write_again(mask)?;
@@ -163,7 +175,7 @@ impl Lowerer<'_, '_> {
     /// `peek_input_port(i)`, `_input_data[i]`.
     pub fn peek(&mut self, port: &Expr, span: Span) -> Res<Rvalue> {
         self.need_section("peek_input_port", &[Section::Flit], span)?;
-        let number = self.scalar_as(port, IntType::UINT)?;
+        let number = self.port_number(port)?;
         let one = self.emit.constant_u64(1, Width::of(32));
         let mask = match self.emit.known_u64(number) {
             Some(_) => self.emit.binary(Opcode::Shl, one, number),
@@ -234,10 +246,22 @@ impl Lowerer<'_, '_> {
     }
 
     /// `set_output_port(i, v)`.
+    /// The number of a port. The name `PORT_i`, a mask elsewhere, stands for `i` here: sources of ClickNP's first years name the
+    /// port of `set_output_port` so.
+    fn port_number(&mut self, port: &Expr) -> Res<ValueId> {
+        if let ExprKind::Name { qualifier: None, name } = &port.kind
+            && let Some(number) = named_port(&name.text)
+            && self.lookup(&name.text)?.is_none()
+        {
+            return Ok(self.emit.constant_u64(u64::from(number), Width::of(32)));
+        }
+        self.scalar_as(port, IntType::UINT)
+    }
+
     fn write_output(&mut self, what: &str, args: &[Expr], span: Span) -> Res<Rvalue> {
         self.n_args(what, args, 2, &format!("{what}(i, message)"), span)?;
         self.need_section(what, &[Section::Flit, Section::Packet, Section::End], span)?;
-        let number = self.scalar_as(&args[0], IntType::UINT)?;
+        let number = self.port_number(&args[0])?;
         let message = self.output_message(number, args[0].span)?;
         let ty = self.message_type(message, args[0].span)?;
         let value = self.value(&args[1], Some(&ty))?;

@@ -4,8 +4,9 @@ use std::rc::Rc;
 
 use diag::{Code, Span};
 use ir::{BodyKind, Field, Signal, Value, ValueId, Width};
-use syntax::ast::{self, SignalDecl};
+use syntax::ast::{self, Expr, SignalDecl};
 
+use super::expr::Rvalue;
 use super::names::Entity;
 use super::place::{Place, Storage, StoredLeaf};
 use super::{Lowerer, Res, Section};
@@ -17,12 +18,23 @@ const N_LPARAMS: u64 = 7;
 const RAW_PARAMS_MAX: usize = 9;
 
 fn event_type() -> Type {
+    words_type("event", ["cmd", "sparam", "lparam"])
+}
+
+/// `ClSignal`, in which sources of ClickNP's first years build the answer: `p.Sig.LParam[0] = x; set_signal(p);`.
+pub fn answer_type() -> Type {
+    let fields = vec![("Sig".to_string(), words_type("ClSignal::Sig", ["Cmd", "SParam", "LParam"]))];
+    Type::Struct(Rc::new(StructType { name: "ClSignal".to_string(), kind: StructKind::Plain, fields }))
+}
+
+/// The words of a raw signal as a struct.
+fn words_type(name: &str, [cmd, sparam, lparam]: [&str; 3]) -> Type {
     let fields = vec![
-        ("cmd".to_string(), Type::Int(IntType::UINT)),
-        ("sparam".to_string(), Type::Int(IntType::UINT)),
-        ("lparam".to_string(), Type::Array(Box::new(Type::Int(IntType::UINT64)), N_LPARAMS)),
+        (cmd.to_string(), Type::Int(IntType::UINT)),
+        (sparam.to_string(), Type::Int(IntType::UINT)),
+        (lparam.to_string(), Type::Array(Box::new(Type::Int(IntType::UINT64)), N_LPARAMS)),
     ];
-    Type::Struct(Rc::new(StructType { name: "event".to_string(), kind: StructKind::Plain, fields }))
+    Type::Struct(Rc::new(StructType { name: name.to_string(), kind: StructKind::Plain, fields }))
 }
 
 fn lparams() -> Vec<Field> {
@@ -74,6 +86,24 @@ impl<'a> Lowerer<'a, '_> {
         let body = self.end_body(results);
         let defaults = vec![Some(Value::ZERO); fields.len()];
         Ok(Signal { name: "signal".to_string(), params: fields, defaults, results: lparams(), body, doc: String::new() })
+    }
+
+    /// `set_signal(p)`: `p` is the answer.
+    pub fn set_signal(&mut self, args: &[Expr], span: Span) -> Res<Rvalue> {
+        self.n_args("set_signal", args, 1, "set_signal(p)", span)?;
+        self.need_section("set_signal", &[Section::Signal], span)?;
+        let Some(Entity::Place(outevent)) = self.lookup("outevent")? else {
+            let help = "assign the results that follow the arrow";
+            return Err(self.error(Code::E0314, span, "a typed signal has no `outevent`", help));
+        };
+        let ty = answer_type();
+        let answer = self.value(&args[0], Some(&ty))?;
+        if answer.ty != ty {
+            let message = format!("`set_signal` takes a `ClSignal`, this is `{}`", answer.ty.name());
+            return Err(self.error(Code::E0303, args[0].span, message, "or assign `outevent.lparam[…]` directly"));
+        }
+        self.store(&outevent, &answer.scalars, span)?;
+        Ok(Rvalue::void())
     }
 
     fn declare_object(&mut self, name: &str, place: Place) {

@@ -2,7 +2,7 @@
 
 use diag::{Code, Span};
 use ir::{Opcode, ValueId};
-use syntax::ast::{Block, Expr, Stmt, StmtKind, SwitchArm};
+use syntax::ast::{Block, Expr, ExprKind, Stmt, StmtKind, SwitchArm};
 
 use super::arith::Scalar;
 use super::flow::{Exits, Fate, Flow, Side, Target};
@@ -205,8 +205,10 @@ impl<'a> Lowerer<'a, '_> {
         };
         match (value, &frame.ty) {
             (Some(value), Type::Void) => {
-                // Old sources end `.init` and raw signals with `return PORT_1`.
-                self.value(value, None)?;
+                // Old sources end `.init` and raw signals with `return PORT_1` or `return last_rport`.
+                if !matches!(&value.kind, ExprKind::Name { qualifier: None, name } if name.text == "last_rport") {
+                    self.value(value, None)?;
+                }
                 if !self.calls.is_empty() || !frame.value_is_optional {
                     let help = "give the function a result type, or return nothing";
                     return Err(self.error(Code::E0323, span, "nothing is returned from here", help));
@@ -313,7 +315,7 @@ impl<'a> Lowerer<'a, '_> {
         let (ty, known) = self.constant(label, None)?;
         let Type::Int(int) = ty else { return self.need_integer(label.span, &ty.name()) };
         let constant = self.emit.constant(known[0].clone(), int.width);
-        let literal = matches!(label.kind, syntax::ast::ExprKind::Int(_) | syntax::ast::ExprKind::Unary(..));
+        let literal = matches!(label.kind, ExprKind::Int(_) | ExprKind::Unary(..));
         let constant = Scalar { value: constant, ty: int, literal };
         let common = self.common_type(value, constant);
         let converted = self.convert(constant, common);
