@@ -55,6 +55,10 @@ def inputs():
     return {"in.pcap": at_times(frames), "in.tor_in.pcap": at_times(back, step_ns=1_700_000)}
 
 
+# What a rule that leaves an argument out matches.
+ANY = {"version": 0, "protocol": 256, "src": 0, "src_len": 0, "dst": 0, "dst_len": 0, "sport_lo": 0, "sport_hi": 65535, "dport_lo": 0, "dport_hi": 65535}
+
+
 class Firewall:
     def __init__(self, accept, accept_non_ip):
         self.rules, self.flows, self.counts, self.dropped = [], {}, Counter(), Counter()
@@ -65,7 +69,7 @@ class Firewall:
         a = call.args
         if call.signal == "insert":
             # Stable: rules of one priority stay in the order of insertion.
-            self.rules.append(dict(a, packets=0))
+            self.rules.append({**ANY, **a, "packets": 0})
             self.rules.sort(key=lambda rule: rule["priority"])
             return [{"ok": True}]
         if call.signal == "delete":
