@@ -40,12 +40,21 @@ fn every_case_gives_what_is_expected_on_every_engine() {
     conclude("run cases", reports.collect());
 }
 
-#[test]
-fn every_example_gives_its_expected_files() {
+fn examples_on(engine: &str) {
     let folder = repository().join("examples");
     let reports = examples::names(&folder).into_iter().map(|name| {
-        let report = examples::check(&folder.join(&name), &name);
+        let report = examples::check(&folder.join(&name), &name, engine);
         (name, report)
     });
     conclude("examples", reports.collect());
+}
+
+#[test]
+fn every_example_gives_its_expected_files() {
+    examples_on("interp");
+}
+
+#[test]
+fn every_example_gives_its_expected_files_in_native_code() {
+    examples_on("jit");
 }

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use interp::{DropCause, Fate, Inputs, Machine, Trap};
-use ir::{Design, ElementId, Handler, MessageKind};
+use interp::{DropCause, Fate, Inputs, Trap};
+use ir::{ElementId, Handler, MessageKind, Verified};
 
 use crate::carried::{Carried, Pool};
 use crate::channel::{Channel, Written};
 use crate::convert::{EOP, SOP};
+use crate::engine::Machine;
+use crate::options::Engine;
 
 /// Firings in a row that move no message and leave the element `always` firing, after which it waits for a port or the time.
 ///
@@ -105,7 +107,13 @@ fn bits(mut mask: u32) -> impl Iterator<Item = usize> {
 }
 
 impl ElementNode {
-    pub(crate) fn new(design: &Design, id: ElementId, options: interp::Options) -> ElementNode {
+    pub(crate) fn new(
+        engine: Engine,
+        verified: Verified<'_>,
+        id: ElementId,
+        options: interp::Options,
+    ) -> Result<ElementNode, jit::Error> {
+        let design = verified.design();
         let element = &design.elements[id.index()];
         let outputs: Vec<Output> = element
             .outputs
@@ -117,8 +125,8 @@ impl ElementNode {
             })
             .collect();
         let is_lossless = |&channel: &u32| !design.channels[channel as usize].lossy;
-        ElementNode {
-            machine: Machine::new(design, id, options),
+        Ok(ElementNode {
+            machine: Machine::new(engine, verified, id, options)?,
             is_packet: matches!(element.handler, Handler::Packet { .. }),
             inputs: element.inputs.iter().map(|port| port.channel.map(|channel| channel.0)).collect(),
             lossless: outputs.iter().filter_map(|output| output.channel).filter(is_lossless).collect(),
@@ -130,7 +138,7 @@ impl ElementNode {
             spins: 0,
             last_wake_ns: 0,
             counts: ElementCounts::default(),
-        }
+        })
     }
 
     /// Inputs that hold a message.

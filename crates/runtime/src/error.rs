@@ -42,6 +42,8 @@ pub enum RunError {
         /// The ports that would do.
         known: Vec<String>,
     },
+    /// No native code can be made: take the interpreter.
+    Engine(jit::Error),
     /// An element with more ports than a mask has bits.
     TooManyPorts {
         /// The instance.
@@ -57,7 +59,7 @@ impl RunError {
         match self {
             RunError::Trap { trap, .. } => trap.span,
             RunError::TooManyPorts { span, .. } => Some(*span),
-            RunError::Livelock { .. } | RunError::Sink { .. } | RunError::NoSuchBoundary { .. } => None,
+            RunError::Livelock { .. } | RunError::Sink { .. } | RunError::NoSuchBoundary { .. } | RunError::Engine(_) => None,
         }
     }
 }
@@ -79,6 +81,7 @@ impl fmt::Display for RunError {
             RunError::NoSuchBoundary { name, known } => {
                 write!(f, "the graph has no such port `{name}`; it has {}", known.join(", "))
             }
+            RunError::Engine(error) => write!(f, "{error}; `--engine interp` runs everywhere"),
             RunError::TooManyPorts { element, .. } => write!(f, "{element} has more than 32 ports on one side"),
         }
     }
@@ -89,6 +92,7 @@ impl std::error::Error for RunError {
         match self {
             RunError::Trap { trap, .. } => Some(trap),
             RunError::Sink { source, .. } => Some(source.as_ref()),
+            RunError::Engine(error) => Some(error),
             RunError::Livelock { .. } | RunError::NoSuchBoundary { .. } | RunError::TooManyPorts { .. } => None,
         }
     }

@@ -21,6 +21,7 @@ mod channel;
 mod control;
 mod convert;
 mod element;
+mod engine;
 pub mod error;
 pub mod io;
 mod options;

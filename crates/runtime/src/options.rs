@@ -10,6 +10,8 @@ pub enum Engine {
     /// The reference interpreter.
     #[default]
     Interp,
+    /// Native code.
+    Jit,
 }
 
 /// How to run.

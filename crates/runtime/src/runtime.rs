@@ -172,7 +172,7 @@ impl<'d> Runtime<'d> {
     /// State of an element: each variable with its words, one for a register. For tests and tools.
     pub fn state(&self, instance: &str) -> Option<Vec<(&str, Vec<Value>)>> {
         let idx = self.design.design().elements.iter().position(|element| element.name == instance)?;
-        Some(self.elements[idx].machine.state().collect())
+        Some(self.elements[idx].machine.state())
     }
 
     /// Sets the clock to the first packet or control line and calls the signals that come before the run.

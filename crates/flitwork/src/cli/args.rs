@@ -233,6 +233,8 @@ pub struct RunArgs {
 pub enum Engine {
     /// The reference interpreter
     Interp,
+    /// Native code: the same results, faster
+    Jit,
 }
 
 impl Engine {
@@ -240,6 +242,7 @@ impl Engine {
     pub fn name(self) -> &'static str {
         match self {
             Engine::Interp => "interp",
+            Engine::Jit => "jit",
         }
     }
 }

@@ -173,7 +173,7 @@ fn errors(compiled: &Compiled, outcome: &RunOutcome) -> (Vec<ErrorEntry>, Exit) 
                 RunError::Sink { .. } => ("output", Exit::File),
                 RunError::Trap { .. } | RunError::Livelock { .. } => ("stopped", Exit::Stopped),
                 RunError::TooManyPorts { .. } => ("failure", Exit::Source),
-                RunError::NoSuchBoundary { .. } => ("failure", Exit::Usage),
+                RunError::NoSuchBoundary { .. } | RunError::Engine(_) => ("failure", Exit::Usage),
             };
             entries.push(ErrorEntry { kind, message });
             exit = code;
@@ -195,7 +195,7 @@ fn refusal(failure: &RunFailure, control: Option<&Path>) -> Failure {
         RunFailure::Plan(error @ (RunError::Trap { .. } | RunError::Livelock { .. })) => {
             Failure { message: error.to_string(), exit: Exit::Stopped }
         }
-        RunFailure::Plan(RunError::Sink { .. } | RunError::TooManyPorts { .. }) | RunFailure::Unverified(_) => {
+        RunFailure::Plan(RunError::Sink { .. } | RunError::TooManyPorts { .. } | RunError::Engine(_)) | RunFailure::Unverified(_) => {
             Failure { message: failure.to_string(), exit: Exit::Source }
         }
     }
@@ -206,6 +206,7 @@ fn options(args: &RunArgs) -> Options {
     Options {
         engine: match args.engine {
             Engine::Interp => runtime::Engine::Interp,
+            Engine::Jit => runtime::Engine::Jit,
         },
         bounds: if args.strict { Bounds::Strict } else { Bounds::Lenient },
         linger_ns: args.linger.unwrap_or(defaults.linger_ns),

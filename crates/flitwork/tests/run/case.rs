@@ -15,7 +15,7 @@ use flitwork::run::output::json_value;
 use flitwork::run::{RunEnd, RunOutcome, RunPlan, run};
 use ir::{BoundaryDirection, Design, Field, MessageKind, Value};
 use packet::capture::{CaptureReader, Frame, Record};
-use runtime::{IoError, MessageSink, PacketSink};
+use runtime::{Engine, IoError, MessageSink, Options, PacketSink};
 
 use crate::packets::{TextPacket, TextSource, hex, parse};
 
@@ -23,8 +23,12 @@ use crate::packets::{TextPacket, TextSource, hex, parse};
 type Prepare = fn(Design) -> Design;
 
 /// Every way in which a design is run; all must agree.
-const ENGINES: [(&str, Prepare); 2] =
-    [("interp", |design| design), ("interp after the optimiser", opt::pipeline::run)];
+const ENGINES: [(&str, Prepare, Engine); 4] = [
+    ("interp", |design| design, Engine::Interp),
+    ("interp after the optimiser", opt::pipeline::run, Engine::Interp),
+    ("jit", |design| design, Engine::Jit),
+    ("jit after the optimiser", opt::pipeline::run, Engine::Jit),
+];
 
 /// The cases of a folder, sorted.
 pub fn names(folder: &Path) -> Vec<String> {
@@ -50,8 +54,8 @@ pub fn check(folder: &Path, name: &str) -> Result<(), String> {
     let expected_path = folder.join(format!("{name}.expected"));
     let control = fs::read_to_string(folder.join(format!("{name}.control"))).ok();
     let packets = packets(folder, name, &design);
-    for (engine, prepare) in ENGINES {
-        let actual = execute(&prepare(design.clone()), packets.clone(), control.clone())?;
+    for (engine, prepare, kind) in ENGINES {
+        let actual = execute(&prepare(design.clone()), kind, packets.clone(), control.clone())?;
         if std::env::var_os("BLESS").is_some() && engine == ENGINES[0].0 {
             fs::write(&expected_path, &actual).expect("writable");
         }
@@ -154,11 +158,13 @@ impl MessageSink for LineSink {
 
 fn execute(
     design: &Design,
+    engine: Engine,
     packets: BTreeMap<String, Vec<TextPacket>>,
     control: Option<String>,
 ) -> Result<String, String> {
     let lines = Lines::default();
-    let mut plan = RunPlan { control, ..RunPlan::default() };
+    let options = Options { engine, ..Options::default() };
+    let mut plan = RunPlan { control, options, ..RunPlan::default() };
     for (port, packets) in packets {
         plan.sources.push((port, Box::new(TextSource { packets: packets.into() })));
     }

@@ -27,16 +27,16 @@ pub fn names(folder: &Path) -> Vec<String> {
 }
 
 /// Runs an example; the error tells the first difference.
-pub fn check(example: &Path, name: &str) -> Result<(), String> {
+pub fn check(example: &Path, name: &str, engine: &str) -> Result<(), String> {
     let expected = files(&example.join("expected"));
     if expected.is_empty() {
         return Err("it has no expected output".to_string());
     }
-    let written = Path::new(env!("CARGO_TARGET_TMPDIR")).join("examples").join(name);
+    let written = Path::new(env!("CARGO_TARGET_TMPDIR")).join("examples").join(engine).join(name);
     let _ = fs::remove_dir_all(&written);
     fs::create_dir_all(&written).expect("writable");
     let mut command = Command::new(env!("CARGO_BIN_EXE_flitwork"));
-    command.arg("run").arg(example).arg("--json");
+    command.arg("run").arg(example).args(["--json", "--engine", engine]);
     let ports: Vec<&PathBuf> = expected.iter().filter(|path| !path.ends_with("report.json")).collect();
     for path in &ports {
         let port = path.file_stem().expect("has one").to_string_lossy();

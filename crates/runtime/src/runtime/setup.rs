@@ -24,7 +24,8 @@ impl<'d> Runtime<'d> {
             return Err(RunError::TooManyPorts { element: element.name.clone(), span: element.span });
         }
         let ids = (0..d.elements.len() as u32).map(ElementId);
-        let elements: Vec<ElementNode> = ids.map(|id| ElementNode::new(d, id, limits)).collect();
+        let nodes = ids.map(|id| ElementNode::new(options.engine, design, id, limits));
+        let elements: Vec<ElementNode> = nodes.collect::<Result<_, _>>().map_err(RunError::Engine)?;
         let mut channels: Vec<Channel> = d.channels.iter().map(|channel| Channel::new(d, channel)).collect();
         let (in_ports, out_ports) = boundary_ports(design);
         let mut out_idx = vec![0; d.boundaries.len()];

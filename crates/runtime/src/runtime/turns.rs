@@ -78,7 +78,7 @@ impl Runtime<'_> {
         let Some(trace) = &mut self.trace else { return };
         let lines = self.elements[idx].machine.take_traces();
         let name = &self.design.design().elements[idx].name;
-        lines.for_each(|line| trace.trace(self.now_ns, name, &line));
+        lines.iter().for_each(|line| trace.trace(self.now_ns, name, line));
     }
 
     pub(super) fn take_wakes(&mut self, idx: usize) {
