@@ -135,6 +135,7 @@ codes! {
     E0326 Error "constant defined by itself";
     W0301 Warning "bound not proven";
     W0302 Warning "index out of range";
+    W0303 Warning "writes without input, waits for input";
     // Element structure.
     E0401 Error "element declared twice";
     E0402 Error "type declared twice";

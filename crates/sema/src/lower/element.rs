@@ -73,8 +73,22 @@ impl<'a> Lowerer<'a, '_> {
             Some(Err(Reported)) => return None,
         };
         let handler = handler.ok()?;
+        self.check_unfed(&handler, timing.always, input);
         let vars = std::mem::take(&mut self.vars);
         Some(Lowered { vars, init, handler, signals, timing, hls_pragmas: sections.hls_pragmas })
+    }
+
+    /// Warns of a handler that would write without input but waits for one.
+    fn check_unfed(&mut self, handler: &Handler, always: bool, input: &LowerInput<'a>) {
+        let Handler::Flit(body) = handler else { return };
+        if always || input.inputs.is_empty() {
+            return;
+        }
+        if let Some(write) = super::unfed::write_without_input(body) {
+            let message = "this may write without an input, but the handler waits for one";
+            let help = "if anything can be left inside, return `PORT_NULL` until it is out, or add `.timing { always; }`";
+            self.warn(Code::W0303, write, message, help);
+        }
     }
 
     fn sections(&mut self, element: &'a ast::ElementDecl) -> Sections<'a> {

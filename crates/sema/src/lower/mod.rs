@@ -24,6 +24,7 @@ mod raw_signal;
 mod emit;
 mod ranges;
 mod finish;
+mod unfed;
 mod run;
 pub mod scratch;
 
