@@ -34,3 +34,13 @@ pub fn by_name(name: &str) -> Option<Builtin> {
         _ => return None,
     })
 }
+
+/// The boundary port that another naming means: `from_nic` is `nic_in`, `to_nic` is `nic_out`.
+pub fn named_by_direction(name: &str) -> Option<String> {
+    let (side, end) = match name.strip_prefix("from_") {
+        Some(side) => (side, "in"),
+        None => (name.strip_prefix("to_")?, "out"),
+    };
+    let meant = format!("{side}_{end}");
+    NAMES.contains(&meant.as_str()).then_some(meant)
+}

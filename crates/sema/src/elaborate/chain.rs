@@ -99,7 +99,7 @@ impl<'a> Elaborator<'a, '_, '_> {
             return Diagnostic::new(Code::E0202, span, message, help);
         }
         let known = scope.names.keys().map(String::as_str).chain(boundary::NAMES);
-        let help = match suggest::nearest(name, known) {
+        let help = match boundary::named_by_direction(name).or_else(|| suggest::nearest(name, known).map(str::to_string)) {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("declare it first: `Element :: {name}`"),
         };
@@ -158,6 +158,8 @@ impl<'a> Elaborator<'a, '_, '_> {
         let noun = noun(role);
         let message = match n_ports {
             0 => format!("`{owner}` has no {noun}s"),
+            // Stands for a negative number too.
+            _ if number == u64::MAX => format!("`{owner}` has {}; no {noun} has this number", counted(n_ports as usize, noun)),
             _ => format!("`{owner}` has {}; there is no {noun} {number}", counted(n_ports as usize, noun)),
         };
         let help = match (n_ports, role) {
