@@ -16,6 +16,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("interp", &["ir"]),
     ("jit", &["ir"]),
     ("packet", &[]),
+    ("crypto", &[]),
     ("runtime", &["ir", "interp", "jit", "packet"]),
     ("flitwork", &["diag", "syntax", "ir", "sema", "opt", "interp", "jit", "packet", "runtime"]),
     ("xtask", &["diag", "ir", "flitwork"]),
