@@ -232,6 +232,12 @@ impl Machine {
         body.run(&mut self.state, &mut env)
     }
 
+    /// Whether there is something for [`Machine::take_wakes`] or [`Machine::take_traces`] to give.
+    #[inline]
+    pub fn has_news(&self) -> bool {
+        !self.wakes.is_empty() || self.traces.as_ref().is_some_and(|lines| !lines.is_empty())
+    }
+
     /// Times at which it asked to be fired since the last call.
     pub fn take_wakes(&mut self) -> std::vec::Drain<'_, u64> {
         self.wakes.drain(..)

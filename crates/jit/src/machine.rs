@@ -313,6 +313,13 @@ impl Machine {
         Ok(results.iter().map(&mut next).collect())
     }
 
+    /// Whether there is something for [`Machine::take_wakes`] or [`Machine::take_traces`] to give.
+    #[inline]
+    pub fn has_news(&self) -> bool {
+        let Outside { wakes, traces, .. } = &self.core.outside;
+        !wakes.is_empty() || traces.as_ref().is_some_and(|lines| !lines.is_empty())
+    }
+
     /// Times at which it asked to be fired since the last call.
     pub fn take_wakes(&mut self) -> std::vec::Drain<'_, u64> {
         self.core.outside.wakes.drain(..)

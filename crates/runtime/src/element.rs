@@ -73,16 +73,25 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) pool: &'a mut Pool,
     pub(crate) now_ns: u64,
     /// Nodes whose ports changed.
-    pub(crate) woken: &'a mut Vec<u32>,
+    pub(crate) woken: &'a mut Vec<Woken>,
+}
+
+/// A node whose port changed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Woken {
+    pub(crate) node: u32,
+    /// Whether it could have waited for this; otherwise only an element that sleeps takes notice.
+    pub(crate) waited: bool,
 }
 
 impl Surroundings<'_> {
-    fn wake_writer(&mut self, channel: u32) {
-        self.woken.extend(self.channels[channel as usize].writer);
+    /// A message left the channel, which had room before or not.
+    fn wake_writer(&mut self, channel: u32, had_room: bool) {
+        self.woken.extend(self.channels[channel as usize].writer.map(|node| Woken { node, waited: !had_room }));
     }
 
     fn wake_reader(&mut self, channel: u32) {
-        self.woken.extend(self.channels[channel as usize].reader);
+        self.woken.extend(self.channels[channel as usize].reader.map(|node| Woken { node, waited: true }));
     }
 }
 
@@ -152,14 +161,23 @@ impl ElementNode {
         ready
     }
 
+    /// Whether it may fire without input.
+    fn starts_itself(&self, may_start: bool) -> bool {
+        may_start && (self.always || self.is_source || self.mask == 0)
+    }
+
+    /// Whether a turn would find something to do, if there is room for what it writes.
+    pub(crate) fn has_more(&self, channels: &[Channel], may_start: bool) -> bool {
+        self.starts_itself(may_start) || self.ready(channels) & self.mask != 0
+    }
+
     /// Fires once, if it may. `is_due`: a wake-up has come. `may_start`: it may fire without input if it is made for that.
     pub(crate) fn turn(&mut self, around: &mut Surroundings<'_>, is_due: bool, may_start: bool) -> Result<Turn, Trap> {
         if !self.lossless.iter().all(|&channel| around.channels[channel as usize].has_room()) {
             return Ok(Turn::Idle);
         }
         let ready = self.ready(around.channels);
-        let starts_itself = may_start && (self.always || self.is_source || self.mask == 0);
-        if !is_due && !starts_itself && ready & self.mask == 0 {
+        if !is_due && !self.starts_itself(may_start) && ready & self.mask == 0 {
             return Ok(Turn::Idle);
         }
         self.counts.firings += 1;
@@ -190,8 +208,9 @@ impl ElementNode {
             let queue = &mut around.channels[channel as usize];
             self.counts.packets_in += u64::from(queue.front_ends_packet());
             self.counts.messages_in += u64::from(queue.carries_structs());
+            let had_room = queue.has_room();
             queue.pop_message(around.pool);
-            around.wake_writer(channel);
+            around.wake_writer(channel, had_room);
         }
         let (mut accepted, mut refused) = (0, 0);
         for port in bits(firing.written) {
@@ -246,8 +265,9 @@ impl ElementNode {
         } else {
             let port = candidates.trailing_zeros() as usize;
             let channel = self.inputs[port].expect("ready ports have a channel");
+            let had_room = around.channels[channel as usize].has_room();
             let carried = around.channels[channel as usize].pop_packet();
-            around.wake_writer(channel);
+            around.wake_writer(channel, had_room);
             self.next_input = port + 1;
             self.counts.packets_in += 1;
             (port as u32 + 1, carried)

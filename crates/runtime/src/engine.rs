@@ -70,6 +70,15 @@ impl Machine {
         }
     }
 
+    /// Whether there are wake-ups or traces to be taken.
+    #[inline]
+    pub(crate) fn has_news(&self) -> bool {
+        match self {
+            Machine::Interp(machine) => machine.has_news(),
+            Machine::Jit(machine) => machine.has_news(),
+        }
+    }
+
     pub(crate) fn take_wakes(&mut self) -> std::vec::Drain<'_, u64> {
         match self {
             Machine::Interp(machine) => machine.take_wakes(),

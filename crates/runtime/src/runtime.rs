@@ -17,7 +17,7 @@ use crate::boundary::{InPort, OutPort};
 use crate::carried::Pool;
 use crate::channel::Channel;
 use crate::control::{Control, ControlError, LISTING_NEXT, LISTING_VALID, SignalCall, SignalError, SignalTable};
-use crate::element::ElementNode;
+use crate::element::{ElementNode, Woken};
 use crate::error::{RunError, SourceFailure};
 use crate::io::TraceSink;
 use crate::options::{Hooks, Options, Outcome, Progress};
@@ -43,7 +43,7 @@ pub struct Runtime<'d> {
     /// Elements put to sleep since time last moved on; may name some that are awake again.
     sleepers: Vec<u32>,
     /// Kept for its memory.
-    woken: Vec<u32>,
+    woken: Vec<Woken>,
     /// Wake-ups of elements with inputs.
     wakes: BinaryHeap<Reverse<(u64, u32)>>,
     /// Wake-ups of elements without inputs.

@@ -78,6 +78,7 @@ pub fn message_words(design: &Design, message: MessageTypeId) -> usize {
 }
 
 /// Up to 32 bytes as the data of a flit: byte `i` in bits `8 * i .. 8 * i + 8`.
+#[inline]
 pub fn data_of(bytes: &[u8]) -> [u64; 4] {
     let mut padded = [0; PIECE_BYTES];
     padded[..bytes.len()].copy_from_slice(bytes);
@@ -86,6 +87,7 @@ pub fn data_of(bytes: &[u8]) -> [u64; 4] {
 }
 
 /// The first bytes of a flit's data.
+#[inline]
 pub fn put_data(data: &[u64], bytes: &mut [u8]) {
     for (chunk, word) in bytes.chunks_mut(8).zip(data) {
         chunk.copy_from_slice(&word.to_le_bytes()[..chunk.len()]);

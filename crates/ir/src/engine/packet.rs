@@ -53,31 +53,37 @@ impl Flags {
 
 impl Packet {
     /// The bytes.
+    #[inline]
     pub fn bytes(&self) -> &[u8] {
         &self.buffer[self.start..]
     }
 
     /// The bytes, to be changed in place.
+    #[inline]
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.buffer[self.start..]
     }
 
     /// How many bytes there are.
+    #[inline]
     pub fn len(&self) -> usize {
         self.buffer.len() - self.start
     }
 
     /// Whether there is no byte.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Bytes on the wire: those present, and those that the capture lacks.
+    #[inline]
     pub fn wire_len(&self) -> u32 {
         (self.len() as u32).saturating_add(self.missing).saturating_sub(self.excess)
     }
 
     /// Makes it an empty packet without sideband; keeps its buffers.
+    #[inline]
     pub fn clear(&mut self) {
         self.buffer.clear();
         self.buffer.resize(HEADROOM_BYTES, 0);
@@ -88,6 +94,7 @@ impl Packet {
     }
 
     /// Replaces the bytes.
+    #[inline]
     pub fn set_bytes(&mut self, bytes: &[u8]) {
         self.buffer.resize(HEADROOM_BYTES, 0);
         self.buffer.extend_from_slice(bytes);
@@ -95,6 +102,7 @@ impl Packet {
     }
 
     /// Adds bytes at the end.
+    #[inline]
     pub fn extend(&mut self, bytes: &[u8]) {
         self.buffer.extend_from_slice(bytes);
     }
@@ -105,6 +113,7 @@ impl Packet {
     }
 
     /// Keeps the first `n_bytes`, if there are more.
+    #[inline]
     pub fn truncate(&mut self, n_bytes: usize) {
         self.buffer.truncate(self.start + n_bytes);
     }

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use super::{NodeState, RECENT, Runtime};
 use crate::convert::Assembled;
-use crate::element::{Surroundings, Turn};
+use crate::element::{Surroundings, Turn, Woken};
 use crate::error::RunError;
 
 impl Runtime<'_> {
@@ -54,12 +54,14 @@ impl Runtime<'_> {
         self.recent[self.firings_at_instant as usize % RECENT] = idx as u32;
         self.firings_at_instant += 1;
         self.poke_woken();
-        self.pass_traces(idx);
-        self.take_wakes(idx);
+        if self.elements[idx].machine.has_news() {
+            self.pass_traces(idx);
+            self.take_wakes(idx);
+        }
         if turn == Turn::Asleep {
             self.nodes[idx].is_asleep = true;
             self.sleepers.push(idx as u32);
-        } else {
+        } else if self.elements[idx].has_more(&self.channels, may_start) {
             self.enqueue(idx as u32);
         }
         if self.firings_at_instant >= self.options.firings_per_instant_max {
@@ -70,7 +72,11 @@ impl Runtime<'_> {
 
     fn poke_woken(&mut self) {
         let mut woken = std::mem::take(&mut self.woken);
-        woken.drain(..).for_each(|node| self.poke(node));
+        for Woken { node, waited } in woken.drain(..) {
+            if waited || self.nodes[node as usize].is_asleep {
+                self.poke(node);
+            }
+        }
         self.woken = woken;
     }
 
@@ -116,6 +122,7 @@ impl Runtime<'_> {
         if !queue.is_readable() || port.rate.free_at_ns() > self.now_ns {
             return Ok(());
         }
+        let had_room = queue.has_room();
         let outcome = if queue.carries_packets() {
             let mut carried = queue.pop_packet();
             let outcome = port.leave(&mut carried, self.now_ns);
@@ -143,10 +150,15 @@ impl Runtime<'_> {
             }
         };
         outcome.map_err(|source| RunError::Sink { boundary: port.name.clone(), source })?;
-        if let Some(writer) = queue.writer {
+        let (writer, has_more) = (queue.writer, queue.is_readable());
+        if let Some(writer) = writer
+            && (!had_room || self.nodes[writer as usize].is_asleep)
+        {
             self.poke(writer);
         }
-        self.enqueue((self.elements.len() + idx) as u32);
+        if has_more {
+            self.enqueue((self.elements.len() + idx) as u32);
+        }
         Ok(())
     }
 }
