@@ -169,6 +169,18 @@ fn transposed(numbers: [&[u64]; LANES], n_rows: usize) -> Rows {
     rows
 }
 
+/// Row `i` holds the 52 bits from position `52 * i` of the eight numbers.
+fn transposed_52(numbers: [&[u64]; LANES], n_rows: usize) -> Rows {
+    let mut rows = zero_rows(n_rows);
+    for (lane, number) in numbers.iter().enumerate() {
+        let used = (number.len() * limbs::LIMB_BITS).div_ceil(RADIX_BITS);
+        for (idx, row) in rows.iter_mut().take(used).enumerate() {
+            row.0[lane] = wide_window(number, idx * RADIX_BITS);
+        }
+    }
+    rows
+}
+
 /// Bits of the exponent that one table multiplication takes care of. Wider tables no longer fit the first-level
 /// cache beside the operands, and reading them whole then costs more than the multiplications they save.
 fn window_bits(n_limbs: usize) -> usize {
@@ -181,30 +193,29 @@ fn window_bits(n_limbs: usize) -> usize {
 fn lanes_power(tasks: &[&Power<'_>; LANES]) -> Rows {
     let mut work = Work::new(tasks);
     let n = work.m.len();
-    let bases: [Limbs; LANES] = std::array::from_fn(|lane| to_radix_52(tasks[lane].base, 2 * n));
-    let base = work.enter(&transposed(std::array::from_fn(|lane| bases[lane].as_slice()), 2 * n));
-    let mut one = zero_rows(2 * n);
-    one[0] = Row([1; LANES]);
-    let mont_one = work.enter(&one);
+    let base = work.enter(tasks.map(|task| task.base));
     let mut value = match tasks[0].exponent {
-        Exponent::Public(exponent) => public_power(&mut work, &base, mont_one, exponent),
+        Exponent::Public(exponent) => public_power(&mut work, &base, exponent),
         Exponent::Secret { n_bits, .. } => {
             let exponents = tasks.map(|task| match task.exponent {
                 Exponent::Secret { limbs, .. } => limbs,
                 Exponent::Public(_) => unreachable!("a group has one kind of exponent"),
             });
             let exponents = transposed(exponents, n_bits.div_ceil(limbs::LIMB_BITS));
-            secret_power(&mut work, &base, mont_one, &exponents, n_bits)
+            secret_power(&mut work, &base, &exponents, n_bits)
         }
     };
-    work.multiply(&mut value, &one[..n]);
+    let mut one = zero_rows(n);
+    one[0] = Row([1; LANES]);
+    work.multiply(&mut value, &one);
     value
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn secret_power(work: &mut Work, base: &[Row], one: Rows, exponents: &[Row], n_bits: usize) -> Rows {
+fn secret_power(work: &mut Work, base: &[Row], exponents: &[Row], n_bits: usize) -> Rows {
     let n = base.len();
+    let one = work.one();
     let width = window_bits(n);
     let mut table = zero_rows(n << width);
     table[..n].copy_from_slice(&one);
@@ -240,10 +251,10 @@ fn lane_digits(exponents: &[Row], start: usize, width: usize) -> Row {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn public_power(work: &mut Work, base: &[Row], one: Rows, exponent: &[u64]) -> Rows {
+fn public_power(work: &mut Work, base: &[Row], exponent: &[u64]) -> Rows {
     let n_bits = limbs::bit_length(exponent);
     if n_bits == 0 {
-        return one;
+        return work.one();
     }
     let mut value = Zeroizing::new(base.to_vec());
     for bit in (0..n_bits - 1).rev() {
@@ -260,6 +271,7 @@ fn public_power(work: &mut Work, base: &[Row], one: Rows, exponent: &[u64]) -> R
 struct Work {
     m: Rows,
     negative_inverse: Row,
+    r_squared: Rows,
     r_cubed: Rows,
     columns: Rows,
 }
@@ -271,19 +283,39 @@ impl Work {
         Self {
             m: transposed(tasks.map(|task| task.modulus.m52.as_slice()), n),
             negative_inverse: Row(tasks.map(|task| task.modulus.negative_inverse & LIMB_MASK)),
+            r_squared: transposed(tasks.map(|task| task.modulus.r52_squared.as_slice()), n),
             r_cubed: transposed(tasks.map(|task| task.modulus.r52_cubed.as_slice()), n),
             columns: zero_rows(2 * n),
         }
     }
 
-    /// `a * R mod m`, almost reduced, for `a < m * R` in `2 * n` rows.
+    /// `R mod m`, almost reduced: one in Montgomery form.
     #[target_feature(enable = "avx512f,avx512ifma")]
-    fn enter(&mut self, a: &[Row]) -> Rows {
-        let mut out = zero_rows(self.m.len());
-        self.columns.copy_from_slice(a);
+    fn one(&mut self) -> Rows {
+        let n = self.m.len();
+        let mut out = zero_rows(n);
+        self.columns[..n].copy_from_slice(&self.r_squared);
+        self.columns[n..].fill(Row::default());
         blocks::reduce(&mut self.columns, &self.m, &self.negative_inverse, &mut out);
-        let r_cubed = self.r_cubed.clone();
-        self.multiply(&mut out, &r_cubed);
+        out
+    }
+
+    /// `a * R mod m`, almost reduced, for numbers of at most `2 * n` limbs below `m * R`.
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    fn enter(&mut self, numbers: [&[u64]; LANES]) -> Rows {
+        let n = self.m.len();
+        let n_bits = numbers.iter().map(|number| number.len() * limbs::LIMB_BITS).max().unwrap_or(0);
+        if n_bits <= n * RADIX_BITS {
+            let mut out = transposed_52(numbers, n);
+            blocks::multiply(&out, &self.r_squared, &mut self.columns);
+            blocks::reduce(&mut self.columns, &self.m, &self.negative_inverse, &mut out);
+            return out;
+        }
+        let mut out = zero_rows(n);
+        self.columns = transposed_52(numbers, 2 * n);
+        blocks::reduce(&mut self.columns, &self.m, &self.negative_inverse, &mut out);
+        blocks::multiply(&out, &self.r_cubed, &mut self.columns);
+        blocks::reduce(&mut self.columns, &self.m, &self.negative_inverse, &mut out);
         out
     }
 

@@ -124,6 +124,20 @@ impl Modulus {
         out
     }
 
+    /// `a * R mod m`, fully reduced, for `a` of `n_limbs()` limbs: one factor in this form saves a product's second step.
+    pub fn to_montgomery(&self, a: &[u64]) -> Limbs {
+        let mut out = self.montgomery_product(a, &self.r_squared);
+        limbs::reduce_once(&mut out, 0, &self.limbs);
+        out
+    }
+
+    /// `a * b / R mod m`, fully reduced, where one factor is below `m` and the other is any number of `n_limbs()` limbs.
+    pub fn montgomery_multiply(&self, a: &[u64], b: &[u64]) -> Limbs {
+        let mut out = self.montgomery_product(a, b);
+        limbs::reduce_once(&mut out, 0, &self.limbs);
+        out
+    }
+
     fn montgomery_product(&self, a: &[u64], b: &[u64]) -> Limbs {
         let mut wide = limbs::zero(2 * self.n_limbs() + 1);
         let mut out = limbs::zero(self.n_limbs());

@@ -164,10 +164,19 @@ pub(super) fn reduce(wide: &mut [u64], m: &[u64], negative_inverse: u64, out: &m
     limbs::subtract_masked(out, m, limbs::mask(top));
 }
 
-/// `sum += b * digit`, returns the limb carried out. Equal lengths.
+/// `sum += b * digit`, returns the limb carried out. Equal lengths. Four limbs a turn, so that the carries stay in
+/// registers and the loop itself costs little.
 fn add_scaled(sum: &mut [u64], b: &[u64], digit: u64) -> u64 {
     let mut carry = 0;
-    for (limb, &other) in sum.iter_mut().zip(b) {
+    let (sum_chunks, sum_rest) = sum.as_chunks_mut::<4>();
+    let (b_chunks, b_rest) = b.as_chunks::<4>();
+    for (limbs, others) in sum_chunks.iter_mut().zip(b_chunks) {
+        (limbs[0], carry) = multiply_add(limbs[0], digit, others[0], carry);
+        (limbs[1], carry) = multiply_add(limbs[1], digit, others[1], carry);
+        (limbs[2], carry) = multiply_add(limbs[2], digit, others[2], carry);
+        (limbs[3], carry) = multiply_add(limbs[3], digit, others[3], carry);
+    }
+    for (limb, &other) in sum_rest.iter_mut().zip(b_rest) {
         (*limb, carry) = multiply_add(*limb, digit, other, carry);
     }
     carry

@@ -111,6 +111,7 @@ pub struct PrivateKey {
     pub(super) q: Modulus,
     pub(super) dp: Limbs,
     pub(super) dq: Limbs,
+    /// `R / q mod p`: one factor of a Montgomery product.
     pub(super) qinv: Limbs,
     /// Bits of the longer prime: what exponentiations of both work through.
     pub(super) prime_bits: usize,
@@ -141,10 +142,11 @@ impl PrivateKey {
         if limbs::mask_less(&qinv, &p) == 0 || !is_one_modulo(&qinv, &q, &p) {
             return Err(KeyError::CrtCoefficient);
         }
+        let p = prepare(&p)?;
         Ok(Self {
-            p: prepare(&p)?,
             q: prepare(&q)?,
-            qinv: limbs::resized(&qinv, n_limbs),
+            qinv: p.to_montgomery(&limbs::resized(&qinv, n_limbs)),
+            p,
             dp: limbs::resized(&dp, n_limbs),
             dq: limbs::resized(&dq, n_limbs),
             d,
@@ -168,7 +170,7 @@ impl PrivateKey {
     /// The number below `n` that is `residues` modulo `p` and `q` (Garner, RFC 8017 §5.1.2 step 2b).
     pub(super) fn recombine(&self, mod_p: &[u64], mod_q: &[u64]) -> Limbs {
         let difference = self.p.subtract(mod_p, &self.p.reduce(mod_q));
-        let quotient = self.p.multiply(&difference, &self.qinv);
+        let quotient = self.p.montgomery_multiply(&difference, &self.qinv);
         let mut value = limbs::multiply(&quotient, self.q.limbs());
         // At most (p - 1) * q + q - 1 < n: no carry.
         limbs::add_assign(&mut value, mod_q);

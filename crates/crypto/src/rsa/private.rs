@@ -98,7 +98,7 @@ impl<'a> Blinded<'a> {
         let key = operation.key;
         let input = key.public.parse(operation.input).map_err(|_| PrivateError::InputRange)?;
         let pair = blinding::next_pair(kernel, key, random)?;
-        let base = key.public.modulus.multiply(&input, &pair.blind);
+        let base = key.public.modulus.montgomery_multiply(&input, &pair.blind);
         let (exponents, n_bits) = match exponent_blinding {
             ExponentBlinding::Off => ([key.dp.clone(), key.dq.clone()], key.prime_bits),
             ExponentBlinding::Random64 => {
@@ -120,7 +120,7 @@ impl<'a> Blinded<'a> {
     }
 
     fn finish(&self, mod_p: &[u64], mod_q: &[u64]) -> Limbs {
-        self.key.public.modulus.multiply(&self.key.recombine(mod_p, mod_q), &self.pair.unblind)
+        self.key.public.modulus.montgomery_multiply(&self.key.recombine(mod_p, mod_q), &self.pair.unblind)
     }
 
     /// The same without CRT, by the other kernel, with a pair that has nothing to do with the one before.
@@ -129,10 +129,10 @@ impl<'a> Blinded<'a> {
         key.n_faults.fetch_add(1, Ordering::Relaxed);
         *key.blinding.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let pair = blinding::next_pair(&Portable, key, random)?;
-        let base = modulus.multiply(&self.input, &pair.blind);
+        let base = modulus.montgomery_multiply(&self.input, &pair.blind);
         let exponent = Exponent::Secret { limbs: &key.d, n_bits: key.public.n_bits() };
         let powers = Portable.powers(&[Power { modulus, base: &base, exponent }]);
-        let result = modulus.multiply(&powers[0], &pair.unblind);
+        let result = modulus.montgomery_multiply(&powers[0], &pair.unblind);
         let check = public_powers(&Portable, std::iter::once((&key.public, &result)));
         if limbs::equal(&check[0], &self.input) { Ok(result) } else { Err(PrivateError::Fault) }
     }
