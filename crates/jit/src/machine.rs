@@ -81,6 +81,7 @@ struct Core {
 
 impl Core {
     /// Runs a body on the context as it is; a packet must have been shown to it if the body is of a packet handler.
+    #[inline]
     fn run(&mut self, body: &mut Body) -> Result<(), Trap> {
         let context = &mut self.context;
         context.io = self.io.as_mut_ptr();
@@ -208,6 +209,7 @@ impl Machine {
 
     /// Fires a flit handler. `ready` says which inputs hold a message. Panics if it is a packet element, and if a message is
     /// shorter than its type.
+    #[inline]
     pub fn fire(&mut self, now_ns: u64, ready: u32, inputs: &dyn Inputs) -> Result<Firing, Trap> {
         let Handler::Flit(body) = &mut self.handler else { panic!("a packet element fires on packets") };
         let context = &mut self.core.context;
@@ -241,12 +243,14 @@ impl Machine {
     }
 
     /// Message that the last firing wrote to an output (from 0), in the form of [`Inputs::front`].
+    #[inline]
     pub fn output(&self, port: usize) -> &[u64] {
         &self.core.outputs[port * self.core.output_stride..][..self.output_words[port]]
     }
 
     /// Fires a packet handler on a packet, changing it in place. `in_port` is the element's input, from 1; 0 if it fires
     /// without a packet, which must then be empty. Panics if it is a flit element.
+    #[inline]
     pub fn fire_packet(&mut self, now_ns: u64, in_port: u32, packet: &mut Packet) -> Result<PacketFiring, Trap> {
         let Handler::Packet(bodies) = &mut self.handler else { panic!("a flit element fires on messages") };
         let core = &mut self.core;

@@ -38,6 +38,9 @@ pub(crate) struct Channel {
     queue: Queue,
     depth: usize,
     lossy: bool,
+    /// Kept up to date by [`Channel::look`], because they are asked for far more often than they change.
+    has_room: bool,
+    is_readable: bool,
     pub(crate) counts: ChannelCounts,
     /// Node to be woken when there is room.
     pub(crate) writer: Option<u32>,
@@ -79,30 +82,38 @@ impl Channel {
             MessageKind::Struct => Queue::Structs(Ring::new(words())),
         };
         let counts = ChannelCounts::default();
-        Channel { queue, depth: channel.depth as usize, lossy: channel.lossy, counts, writer: None, reader: None }
+        let (depth, lossy) = (channel.depth as usize, channel.lossy);
+        let mut channel =
+            Channel { queue, depth, lossy, has_room: false, is_readable: false, counts, writer: None, reader: None };
+        channel.look();
+        channel
+    }
+
+    /// Notes whether there is room and whether there is a message.
+    #[inline]
+    fn look(&mut self) {
+        let (has_room, is_readable) = match &self.queue {
+            Queue::Null(_) => (true, false),
+            Queue::Packets { packets, .. } => (packets.len() < self.depth, !packets.is_empty()),
+            Queue::Flits { ring, splitter, n_visible, .. } => {
+                (splitter.is_empty() && ring.len() < self.depth, *n_visible > 0)
+            }
+            Queue::Structs(ring) => (ring.len() < self.depth, ring.len() > 0),
+        };
+        self.has_room = self.lossy || has_room;
+        self.is_readable = is_readable;
     }
 
     /// Whether a write of one message, or of one packet, would be taken.
     #[inline]
     pub(crate) fn has_room(&self) -> bool {
-        self.lossy
-            || match &self.queue {
-                Queue::Null(_) => true,
-                Queue::Packets { packets, .. } => packets.len() < self.depth,
-                Queue::Flits { ring, splitter, .. } => splitter.is_empty() && ring.len() < self.depth,
-                Queue::Structs(ring) => ring.len() < self.depth,
-            }
+        self.has_room
     }
 
     /// Whether the reader finds a message.
     #[inline]
     pub(crate) fn is_readable(&self) -> bool {
-        match &self.queue {
-            Queue::Null(_) => false,
-            Queue::Packets { packets, .. } => !packets.is_empty(),
-            Queue::Flits { n_visible, .. } => *n_visible > 0,
-            Queue::Structs(ring) => ring.len() > 0,
-        }
+        self.is_readable
     }
 
     /// The oldest message of a channel of flits or structs.
@@ -141,16 +152,19 @@ impl Channel {
             Queue::Structs(ring) => ring.pop(),
             Queue::Null(_) | Queue::Packets { .. } => unreachable!("packet readers take packets"),
         }
+        self.look();
     }
 
     /// Takes the oldest packet of a channel of packets.
     pub(crate) fn pop_packet(&mut self) -> Box<Carried> {
-        match &mut self.queue {
+        let packet = match &mut self.queue {
             Queue::Packets { packets, .. } => packets.pop_front().expect("callers look first"),
             Queue::Null(_) | Queue::Flits { .. } | Queue::Structs(_) => {
                 unreachable!("only packet readers take packets")
             }
-        }
+        };
+        self.look();
+        packet
     }
 
     /// Moves flits of the packet in the converter up, as far as there is room.
@@ -166,6 +180,12 @@ impl Channel {
 
     /// Writes a packet. The caller has asked for room if the channel is lossless.
     pub(crate) fn write_packet(&mut self, carried: Box<Carried>, pool: &mut Pool) -> Written {
+        let written = self.put_packet(carried, pool);
+        self.look();
+        written
+    }
+
+    fn put_packet(&mut self, carried: Box<Carried>, pool: &mut Pool) -> Written {
         self.counts.packets += 1;
         match &mut self.queue {
             Queue::Null(_) => {
@@ -203,6 +223,12 @@ impl Channel {
 
     /// Writes a flit or a struct. The caller has asked for room if the channel is lossless.
     pub(crate) fn write_message(&mut self, message: &[u64], now_ns: u64, pool: &mut Pool) -> Written {
+        let written = self.put_message(message, now_ns, pool);
+        self.look();
+        written
+    }
+
+    fn put_message(&mut self, message: &[u64], now_ns: u64, pool: &mut Pool) -> Written {
         match &mut self.queue {
             Queue::Null(kind) => {
                 self.counts.messages += 1;
@@ -232,7 +258,7 @@ impl Channel {
         let Queue::Packets { assembler, .. } = &mut self.queue else { unreachable!("the caller looked") };
         match assembler.feed(flit, now_ns, pool) {
             Assembled::Partial => Written::Accepted,
-            Assembled::Packet(carried) => self.write_packet(carried, pool),
+            Assembled::Packet(carried) => self.put_packet(carried, pool),
             Assembled::NoStart => {
                 self.counts.packets += 1;
                 self.counts.dropped_no_start += 1;

@@ -26,6 +26,8 @@ const PACKETS_PER_PROGRESS: u64 = 4096;
 const NS_PER_S: u64 = 1_000_000_000;
 /// How many of the last firings an error about a livelock names.
 const RECENT: usize = 64;
+/// After so many entries a listing is taken for endless: twice the routes of the Internet.
+const LISTING_CALLS_MAX: u64 = 1 << 21;
 
 /// One run of a design.
 pub struct Runtime<'d> {
@@ -89,6 +91,8 @@ impl<'d> Runtime<'d> {
     ///
     /// A file replaces the one loaded before it, whose lines are called only if their time has come.
     pub fn load_control(&mut self, text: String) -> Result<(), Vec<ControlError>> {
+        // Some editors begin a file with a byte order mark.
+        let text = text.strip_prefix('\u{feff}').map(str::to_string).unwrap_or(text);
         self.control = Control::new(&self.signals, text)?;
         Ok(())
     }
@@ -195,6 +199,7 @@ impl<'d> Runtime<'d> {
 
     fn call(&mut self, call: crate::control::Call) -> Result<(), RunError> {
         let mut values = call.values;
+        let mut n_listed = 0;
         loop {
             let results = self.invoke(call.target.element as usize, call.target.signal as usize, &values)?;
             let result = |wanted: &str| results.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.clone());
@@ -213,6 +218,11 @@ impl<'d> Runtime<'d> {
                 break;
             }
             values[cursor] = next;
+            n_listed += 1;
+            if n_listed == LISTING_CALLS_MAX {
+                let element = self.design.design().elements[call.target.element as usize].name.clone();
+                return Err(RunError::Livelock { elements: vec![element], firings: n_listed, now_ns: self.now_ns });
+            }
         }
         Ok(())
     }
@@ -342,7 +352,11 @@ impl<'d> Runtime<'d> {
         }
         let n_elements = self.elements.len();
         for idx in 0..self.out_ports.len() {
-            self.enqueue((n_elements + idx) as u32);
+            // Only a message that waited for its port has reason to leave because of the time.
+            let waits = self.out_ports[idx].channel.is_some_and(|channel| self.channels[channel as usize].is_readable());
+            if waits {
+                self.enqueue((n_elements + idx) as u32);
+            }
         }
     }
 

@@ -71,13 +71,13 @@ impl Runtime<'_> {
     }
 
     fn poke_woken(&mut self) {
-        let mut woken = std::mem::take(&mut self.woken);
-        for Woken { node, waited } in woken.drain(..) {
+        for idx in 0..self.woken.len() {
+            let Woken { node, waited } = self.woken[idx];
             if waited || self.nodes[node as usize].is_asleep {
                 self.poke(node);
             }
         }
-        self.woken = woken;
+        self.woken.clear();
     }
 
     pub(super) fn pass_traces(&mut self, idx: usize) {
