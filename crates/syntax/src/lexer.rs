@@ -125,11 +125,28 @@ impl Lexer<'_> {
 
     fn ident(&mut self, start: usize) {
         self.skip_word();
+        if self.foreign_letter() {
+            return self.foreign_word(start);
+        }
         let after_dot = self.out.tokens.last().is_some_and(|token| token.kind == TokenKind::Dot);
         self.push(TokenKind::Ident, start);
         if after_dot && &self.text[start..self.at] == "hls_pragma" {
             self.raw_section();
         }
+    }
+
+    fn foreign_letter(&self) -> bool {
+        self.peek(0) >= 0x80 && self.text[self.at..].starts_with(char::is_alphanumeric)
+    }
+
+    /// A name with letters outside ASCII: one fault, and a name to go on with.
+    fn foreign_word(&mut self, start: usize) {
+        let rest = &self.text[start..];
+        let length = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+        self.at = start + length;
+        let message = format!("`{}` is no name", &self.text[start..self.at]);
+        self.report(Code::E0110, start, self.at, message, "names are made of the letters A to Z and a to z, digits and `_`");
+        self.push(TokenKind::Ident, start);
     }
 
     /// The braces after `.hls_pragma` and what is between them, which is not ours to read.
@@ -381,6 +398,9 @@ impl Lexer<'_> {
 
     /// Characters that begin no token; a run of them is one report.
     fn unknown(&mut self, start: usize) {
+        if self.foreign_letter() {
+            return self.foreign_word(start);
+        }
         let rest = &self.text[start..];
         let unknown = |c: char| !c.is_ascii() && !c.is_whitespace() || matches!(c, '`' | '\\') || c.is_ascii_control();
         if rest.starts_with(|c: char| c.is_whitespace() || c == '\u{feff}') {

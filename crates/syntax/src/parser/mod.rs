@@ -434,8 +434,24 @@ impl Parser<'_> {
                 "at most {DEPTH_MAX} levels and {HEIGHT_MAX} operators in a chain: use a function, variables or a table"
             );
             self.report(Diagnostic::new(Code::E0113, self.span(), message, help));
+            self.skip_declaration();
         }
         Reported
+    }
+
+    /// Skips to the next declaration of the file, and takes everything that is open as closed there.
+    ///
+    /// What is left of a text that is nested too deeply has no shape: each of its braces and keywords would be an error of its own.
+    fn skip_declaration(&mut self) {
+        let from = self.span().start;
+        while !self.at(TokenKind::End) && !self.at_top_directive() {
+            self.bump();
+        }
+        self.unclosed_at = Some(self.pos);
+        let to = self.span().start;
+        let begin = self.faulty.partition_point(|&(start, _)| start < from);
+        let end = self.faulty.partition_point(|&(start, _)| start <= to);
+        self.faulty.splice(begin..end, [(from, to)]);
     }
 
     /// Sets the height of the expression that was just built.
