@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 
-use crate::{Diagnostic, FileId, Label, Severity, SourceMap};
+use crate::{Diagnostic, Label, Severity, SourceFile, SourceMap, Span};
 
 /// Columns of a rendered report. Fixed, so that a report does not depend on the terminal that shows it.
 const WIDTH_COLUMNS: usize = 120;
@@ -36,15 +36,16 @@ pub fn render(diagnostic: &Diagnostic, sources: &SourceMap, style: RenderStyle) 
     let file = diagnostic.primary.span.file;
     let (here, elsewhere): (Vec<&Label>, Vec<&Label>) =
         diagnostic.related.iter().partition(|label| label.span.file == file);
-    let primary = annotation(&diagnostic.primary, AnnotationKind::Primary, sources);
-    let mut excerpt = excerpt(file, sources).annotation(primary);
+    let lines = Lines::around(here.iter().copied().chain([&diagnostic.primary]), sources);
+    let primary = lines.annotation(&diagnostic.primary, AnnotationKind::Primary);
+    let mut excerpt = lines.excerpt().annotation(primary);
     for label in here {
-        excerpt = excerpt.annotation(annotation(label, AnnotationKind::Context, sources));
+        excerpt = excerpt.annotation(lines.annotation(label, AnnotationKind::Context));
     }
     let mut group = level.primary_title(diagnostic.message.as_str()).id(diagnostic.code.name()).element(excerpt);
     for label in elsewhere {
-        let marked = annotation(label, AnnotationKind::Context, sources);
-        group = group.element(self::excerpt(label.span.file, sources).annotation(marked));
+        let lines = Lines::around([label], sources);
+        group = group.element(lines.excerpt().annotation(lines.annotation(label, AnnotationKind::Context)));
     }
     if !diagnostic.help.is_empty() {
         group = group.element(Level::HELP.message(diagnostic.help.as_str()));
@@ -54,22 +55,42 @@ pub fn render(diagnostic: &Diagnostic, sources: &SourceMap, style: RenderStyle) 
     text
 }
 
-fn excerpt<'a>(file: FileId, sources: &'a SourceMap) -> Snippet<'a, annotate_snippets::Annotation<'a>> {
-    let source = sources.file(file);
-    Snippet::source(source.text.as_str()).path(source.name.as_str())
+/// The lines of a file that a report speaks of. The renderer reads all that it is given, so a large file is not given whole.
+struct Lines<'a> {
+    source: &'a SourceFile,
+    /// Whole lines.
+    bytes: Range<usize>,
 }
 
-fn annotation<'a>(label: &'a Label, kind: AnnotationKind, sources: &SourceMap) -> annotate_snippets::Annotation<'a> {
-    let marked = kind.span(range(label, sources));
-    if label.text.is_empty() { marked } else { marked.label(label.text.as_str()) }
+impl<'a> Lines<'a> {
+    /// Lines from the first to the last label, all in one file.
+    fn around<'l>(labels: impl IntoIterator<Item = &'l Label>, sources: &'a SourceMap) -> Lines<'a> {
+        let spans: Vec<Span> = labels.into_iter().map(|label| label.span).collect();
+        let covered = spans.iter().copied().reduce(Span::to).expect("a report has a place");
+        let source = sources.file(covered.file);
+        let bytes = clamped(covered, source);
+        let start = source.text[..bytes.start].rfind('\n').map_or(0, |at| at + 1);
+        let end = source.text[bytes.end..].find('\n').map_or(source.text.len(), |at| bytes.end + at + 1);
+        Lines { source, bytes: start..end }
+    }
+
+    fn excerpt(&self) -> Snippet<'a, annotate_snippets::Annotation<'a>> {
+        let first = self.source.position(self.bytes.start as u32).line;
+        Snippet::source(&self.source.text[self.bytes.clone()]).line_start(first as usize).path(self.source.name.as_str())
+    }
+
+    fn annotation<'l>(&self, label: &'l Label, kind: AnnotationKind) -> annotate_snippets::Annotation<'l> {
+        let bytes = clamped(label.span, self.source);
+        let marked = kind.span(bytes.start - self.bytes.start..bytes.end - self.bytes.start);
+        if label.text.is_empty() { marked } else { marked.label(label.text.as_str()) }
+    }
 }
 
 /// The bytes of a span, within the file and on character boundaries.
-fn range(label: &Label, sources: &SourceMap) -> Range<usize> {
-    let text = &sources.file(label.span.file).text;
-    let clamp = |offset: u32| text.floor_char_boundary(offset as usize);
-    let start = clamp(label.span.start);
-    start..clamp(label.span.end).max(start)
+fn clamped(span: Span, source: &SourceFile) -> Range<usize> {
+    let clamp = |offset: u32| source.text.floor_char_boundary(offset as usize);
+    let start = clamp(span.start);
+    start..clamp(span.end).max(start)
 }
 
 #[cfg(test)]
