@@ -144,7 +144,11 @@ impl<'d, 'a> Expander<'d, 'a, '_> {
         }
     }
 
+    /// Once in an application: every group that is still open runs into the same bound.
     fn too_large(&mut self, span: Span) {
+        if self.diags.has(Code::E0220) {
+            return;
+        }
         let message = format!("the graph has more than {STATEMENTS_MAX} statements after expansion");
         self.diags.add(Diagnostic::new(Code::E0220, span, message, "lower the bounds of `.repeat`, or nest groups less deeply"));
     }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use diag::Diagnostic;
+use diag::{Code, Diagnostic};
 use ir::{Handler, MessageTypeId, Signal, Timing, Value, Var, Width};
 use syntax::ast;
 
@@ -100,6 +100,11 @@ impl Diagnostics {
         if !self.list.iter().any(same) {
             self.list.push(diagnostic);
         }
+    }
+
+    /// Whether one with this code was added.
+    pub fn has(&self, code: Code) -> bool {
+        self.list.iter().any(|diagnostic| diagnostic.code == code)
     }
 
     /// Whether any error (not only warnings) was added.

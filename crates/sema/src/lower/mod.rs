@@ -28,7 +28,7 @@ mod unfed;
 mod run;
 pub mod scratch;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use diag::{Code, Diagnostic, Severity, Span};
@@ -116,6 +116,8 @@ pub struct Lowerer<'a, 'd> {
     const_stack: Vec<String>,
     structs: HashMap<String, Rc<crate::types::StructType>>,
     struct_stack: Vec<String>,
+    /// File-level structs with a fault, which is reported once however often they are used.
+    faulty_structs: BTreeSet<String>,
     flit_type: Rc<crate::types::StructType>,
 
     section: Section,
@@ -164,6 +166,7 @@ impl<'a, 'd> Lowerer<'a, 'd> {
             const_stack: Vec::new(),
             structs: HashMap::new(),
             struct_stack: Vec::new(),
+            faulty_structs: BTreeSet::new(),
             flit_type,
             section: Section::Constant,
             emit: Emitter::new(BodyKind::Signal, &[]),

@@ -10,10 +10,15 @@ use ir::{Value, Width};
 use syntax::ast::{self, Expr, ExprKind};
 
 use super::place::{Place, Rom, Storage, StoredLeaf};
-use super::{Lowerer, Res};
+use super::{Lowerer, Reported, Res};
 use crate::scope::ConstValue;
 use crate::suggest::nearest;
 use crate::types::{IntKind, IntType, StructKind, StructType, Type};
+
+/// How many structs may stand in each other.
+const STRUCT_DEPTH_MAX: usize = 32;
+/// How many numbers a struct may hold, an array counted once.
+const STRUCT_LEAVES_MAX: usize = 4096;
 
 /// A compile-time integer of a type.
 #[derive(Clone, Debug)]
@@ -295,10 +300,15 @@ impl<'a> Lowerer<'a, '_> {
             return Ok(Some(Entity::Struct(done.clone())));
         }
         if let Some(&decl) = self.decls.structs.get(name) {
-            return self.in_file_scope(|lowerer| lowerer.struct_type(decl)).map(|done| {
-                self.structs.insert(name.to_string(), done.clone());
-                Some(Entity::Struct(done))
-            });
+            if self.faulty_structs.contains(name) {
+                return Err(Reported);
+            }
+            let outcome = self.in_file_scope(|lowerer| lowerer.struct_type(decl));
+            match &outcome {
+                Ok(done) => _ = self.structs.insert(name.to_string(), done.clone()),
+                Err(_) => _ = self.faulty_structs.insert(name.to_string()),
+            }
+            return outcome.map(|done| Some(Entity::Struct(done)));
         }
         if let Some(&decl) = self.decls.headers.get(name) {
             return self.in_file_scope(|lowerer| lowerer.header_type(decl)).map(|done| {
@@ -319,6 +329,11 @@ impl<'a> Lowerer<'a, '_> {
             let message = format!("struct `{name}` contains itself");
             return Err(self.error(Code::E0422, decl.name.span, message, "keep an index into an array instead"));
         }
+        if self.struct_stack.len() >= STRUCT_DEPTH_MAX {
+            let message = format!("struct `{name}` is nested too deeply");
+            let help = format!("at most {STRUCT_DEPTH_MAX} structs stand in each other; put the fields of some directly into the outer one");
+            return Err(self.error(Code::E0322, decl.name.span, message, help));
+        }
         self.struct_stack.push(name.clone());
         let mut fields: Vec<(String, Type)> = Vec::new();
         let mut failed = None;
@@ -334,6 +349,12 @@ impl<'a> Lowerer<'a, '_> {
             }
         }
         self.struct_stack.pop();
+        let n_leaves: usize = fields.iter().map(|(_, ty)| ty.n_leaves()).sum();
+        if failed.is_none() && n_leaves > STRUCT_LEAVES_MAX {
+            let message = format!("struct `{name}` has {n_leaves} numbers, those of structs in it counted");
+            let help = format!("at most {STRUCT_LEAVES_MAX}; an array counts once, so replace repeated fields by an array");
+            failed = Some(self.error(Code::E0322, decl.name.span, message, help));
+        }
         match failed {
             Some(reported) => Err(reported),
             None => Ok(Rc::new(StructType { name: name.clone(), kind: StructKind::Plain, fields })),
