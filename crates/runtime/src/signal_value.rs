@@ -8,6 +8,10 @@ use ir::{Field, Value};
 pub(crate) fn parse_value(text: &str, field: &Field) -> Result<Value, String> {
     // Most files are numbers and IPv4 addresses by the million.
     let value = match text.parse::<u64>() {
+        // 0x and 0b write the bits of a signed number, decimal digits its value.
+        Ok(number) if field.signed && field.width.bits() <= 64 && number >> (field.width.bits() - 1) != 0 => {
+            return Err(format!("{text} does not fit the {} bits of `{}`", field.width.bits(), field.name));
+        }
         Ok(number) if text.as_bytes()[0] != b'+' => Value::Small(number),
         Ok(_) | Err(_) => parse_other(text, field)?,
     };

@@ -47,7 +47,8 @@ element \"grp/u#1\": Other @0:0..0 {
 
 #[test]
 fn values_are_numbers_and_addresses() {
-    let control = "t.put 10.0.0.1 at=5\nt.get 5\nt.swap 2001:db8::1 02:00:00:00:00:ff true -3\n\
+    // Some editors begin a file with a byte order mark.
+    let control = "\u{feff}t.put 10.0.0.1 at=5\nt.get 5\nt.swap 2001:db8::1 02:00:00:00:00:ff true -3\n\
                    t.swap flag=0 delta=127 mac=0xfe wide=0xffffffffffffffffffffffffffffffff\nt.signal cmd=1 lparam0=41 # raw\n";
     let done = run_with_control(TABLE, &[], control);
     let results: Vec<(u32, Vec<Value>)> = done
@@ -71,7 +72,7 @@ fn values_are_numbers_and_addresses() {
 #[test]
 fn every_bad_line_is_named_with_its_column() {
     let control = "t.put 1 2\n  tt.put 1 2\nt.pot 1 2\nt.put 1\nt.put 1 at=2097152\nt.put key=1 at=x\ngrp/u#1.clear\nt.put key=1 2\n\
-                   t.put 1 2 3\nt.put kye=1\nput\n@12x t.put 1 2\n@12\nt.swap 1 2 2 0\nt.swap 1 2 1 -129\nt.put -1 0\nt.put key=1 key=2 at=0\n";
+                   t.put 1 2 3\nt.put kye=1\nput\n@12x t.put 1 2\n@12\nt.swap 1 2 2 0\nt.swap 1 2 1 -129\nt.put -1 0\nt.put key=1 key=2 at=0\nt.swap 1 2 1 128\n";
     let errors =
         try_run(&design(TABLE), &[], Options::default(), control).expect("no element traps").expect_err("bad lines");
     let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
@@ -93,6 +94,7 @@ fn every_bad_line_is_named_with_its_column() {
         "15:14: -129 does not fit the 8 bits of `delta`".to_string(),
         "16:7: `key` is unsigned, so it cannot be -1".to_string(),
         "17:13: `key` is given twice".to_string(),
+        "18:14: 128 does not fit the 8 bits of `delta`".to_string(),
     ]);
 }
 
@@ -157,6 +159,11 @@ const LIST: &str = "element l: List control @0:0..0 {
         %7: i32 = select %6, %5, %2
         yield %7, %4, %5
     }
+    signal forever(%0 cursor: u32) -> (next: u32) {
+        %1: i32 = const 1
+        %2: i32 = add %0, %1
+        yield %2
+    }
 }
 ";
 
@@ -180,4 +187,11 @@ fn listings_are_walked_and_refusals_told() {
             (1, 9_000_000_000, small(&[0, 1, 2])),
         ]
     );
+}
+
+#[test]
+fn a_listing_that_does_not_end_is_stopped() {
+    let ended = try_run(&design(LIST), &[], Options::default(), "l.forever cursor=all\n");
+    let message = ended.err().expect("it cannot end").to_string();
+    assert!(message.starts_with("2097152 firings at 0 ns without time moving on; firing: l;"), "{message}");
 }
