@@ -19,11 +19,15 @@ impl App {
     /// The application at `path`.
     pub fn find(path: &Path) -> Result<App, FileError> {
         let meta = std::fs::metadata(path).map_err(|source| FileError::reading(path, source))?;
+        if path.to_str().is_none() {
+            return Err(FileError::reading(path, not_text()));
+        }
         if !meta.is_dir() {
             return Ok(App { source: path.to_path_buf(), folder: None });
         }
         let source = path.join("app.clnp");
         match std::fs::metadata(&source) {
+            Ok(meta) if meta.is_dir() => Err(FileError::reading(&source, std::io::ErrorKind::IsADirectory.into())),
             Ok(_) => Ok(App { source, folder: Some(path.to_path_buf()) }),
             Err(error) => Err(FileError::reading(&source, error)),
         }
@@ -53,4 +57,9 @@ impl App {
         let folder = self.folder.as_ref()?;
         names.iter().map(|name| folder.join(name)).find(|path| path.exists())
     }
+}
+
+/// Why a source file is refused by its name: reports and imports name files in text.
+pub fn not_text() -> std::io::Error {
+    std::io::Error::new(std::io::ErrorKind::InvalidInput, "its name is not UTF-8 text; rename it")
 }

@@ -137,7 +137,7 @@ fn open_sink(path: &Path) -> io::Result<Sink> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error),
     }
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let target = target_of(path);
     let Some(name) = target.file_name() else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
@@ -145,11 +145,32 @@ fn open_sink(path: &Path) -> io::Result<Sink> {
     hidden.push(name);
     hidden.push(format!(".{}.partial", std::process::id()));
     let temporary = target.with_file_name(hidden);
+    // The same folder may be written in several ways.
+    let folder = temporary.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let temporary = fs::canonicalize(folder)?.join(temporary.file_name().expect("was just set"));
+    if TEMPORARIES.lock().is_ok_and(|list| list.contains(&temporary)) {
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "another output is written to the same file"));
+    }
     let file = OpenOptions::new().write(true).create(true).truncate(true).open(&temporary)?;
     if let Ok(mut list) = TEMPORARIES.lock() {
         list.push(temporary.clone());
     }
     Ok(Sink::Temporary { file, temporary, target })
+}
+
+/// The file behind a path, links followed, whether or not it exists.
+fn target_of(path: &Path) -> PathBuf {
+    // As many as Linux follows.
+    const LINKS_MAX: usize = 40;
+    let mut target = path.to_path_buf();
+    for _ in 0..LINKS_MAX {
+        match fs::read_link(&target) {
+            // A relative link is relative to the folder that holds it; an absolute one replaces the path.
+            Ok(link) => target = target.parent().unwrap_or(Path::new("")).join(link),
+            Err(_) => break,
+        }
+    }
+    target
 }
 
 fn forget(temporary: &Path) {

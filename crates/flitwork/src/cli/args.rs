@@ -1,7 +1,10 @@
 //! The arguments of every command, and the help texts that go with them.
 
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
+use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
@@ -200,10 +203,10 @@ pub struct RunArgs {
     /// An application: a folder with app.clnp, or a .clnp file
     pub app: PathBuf,
     /// Feed a boundary input from a pcap or pcapng file (repeatable; `-`: standard input)
-    #[arg(long = "in", value_name = "PORT=FILE", value_parser = port_file)]
+    #[arg(long = "in", value_name = "PORT=FILE", value_parser = OsStringValueParser::new().try_map(port_file))]
     pub inputs: Vec<PortFile>,
     /// Write what leaves at a boundary output: .pcap, .pcapng, or .jsonl for struct messages (repeatable; `-`: standard output)
-    #[arg(long = "out", value_name = "PORT=FILE", value_parser = port_file)]
+    #[arg(long = "out", value_name = "PORT=FILE", value_parser = OsStringValueParser::new().try_map(port_file))]
     pub outputs: Vec<PortFile>,
     /// Call signals from this file instead of the folder's `control`
     #[arg(long, value_name = "FILE")]
@@ -272,10 +275,13 @@ pub struct PortFile {
     pub file: PathBuf,
 }
 
-fn port_file(text: &str) -> Result<PortFile, String> {
-    match text.split_once('=') {
+/// File names are bytes and need not be UTF-8.
+fn port_file(argument: OsString) -> Result<PortFile, String> {
+    let bytes = argument.as_bytes();
+    let parts = bytes.iter().position(|&byte| byte == b'=').map(|at| (&bytes[..at], &bytes[at + 1..]));
+    match parts.and_then(|(port, file)| Some((std::str::from_utf8(port).ok()?, file))) {
         Some((port, file)) if !port.is_empty() && !file.is_empty() => {
-            Ok(PortFile { port: port.to_string(), file: PathBuf::from(file) })
+            Ok(PortFile { port: port.to_string(), file: PathBuf::from(OsStr::from_bytes(file)) })
         }
         Some(_) | None => Err("write it as PORT=FILE, for example nic_in=traffic.pcap".to_string()),
     }

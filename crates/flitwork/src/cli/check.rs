@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::args::CheckArgs;
 use super::exit::{Exit, Failure};
 use super::terminal::{error_style, say_aside, say_json};
+use crate::app::not_text;
 use crate::{FileError, library};
 use crate::compile::{Compiled, compile};
 use crate::loader::{FileLoader, source_files};
@@ -46,10 +47,13 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
 /// The `.clnp` files that a path means: itself, or all in a folder.
 pub fn sources_of(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     let meta = std::fs::metadata(path).map_err(|source| FileError::reading(path, source))?;
-    if !meta.is_dir() {
-        return Ok(vec![path.to_path_buf()]);
+    let files = match meta.is_dir() {
+        true => source_files(path).map_err(|source| FileError::reading(path, source))?,
+        false => vec![path.to_path_buf()],
+    };
+    if let Some(unnamed) = files.iter().find(|file| file.to_str().is_none()) {
+        return Err(FileError::reading(unnamed, not_text()).into());
     }
-    let files = source_files(path).map_err(|source| FileError::reading(path, source))?;
     match files.is_empty() {
         true => Err(Failure::file(format!("no .clnp file is in {}; name the folder that holds the sources", path.display()))),
         false => Ok(files),

@@ -6,12 +6,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::exit::{Exit, Failure};
 use crate::output;
 
+/// Whether the program may be waiting for somebody else before anything has run, see [`at_once_during`].
+static MAY_WAIT: AtomicBool = AtomicBool::new(false);
+
+/// Does work during which already the first Ctrl-C ends the program: opening a pipe waits for its other end, perhaps for ever.
+pub fn at_once_during<T>(work: impl FnOnce() -> T) -> T {
+    MAY_WAIT.store(true, Ordering::SeqCst);
+    let done = work();
+    MAY_WAIT.store(false, Ordering::SeqCst);
+    done
+}
+
 /// A flag that becomes true when the user (or `kill`) asks the program to end.
 pub fn flag() -> Result<Arc<AtomicBool>, Failure> {
     let flag = Arc::new(AtomicBool::new(false));
     let raised = Arc::clone(&flag);
     let handler = move || {
-        if raised.swap(true, Ordering::SeqCst) {
+        if raised.swap(true, Ordering::SeqCst) || MAY_WAIT.load(Ordering::SeqCst) {
             output::remove_temporaries();
             std::process::exit(i32::from(Exit::Interrupted.code()));
         }

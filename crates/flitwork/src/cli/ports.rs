@@ -66,15 +66,16 @@ pub fn boundary<'d>(design: &'d Design, name: &str, direction: BoundaryDirection
     Err(Failure::usage(format!("the graph has no {way} port `{name}`; {hint}")))
 }
 
-/// The pairs, if no port and no file comes twice.
+/// The pairs, if no port comes twice and no stream is asked to serve two. A regular file can be read by several ports.
 pub fn distinct<'p>(option: &str, pairs: &'p [PortFile]) -> Result<&'p [PortFile], Failure> {
     for (at, pair) in pairs.iter().enumerate() {
         let before = &pairs[..at];
         if before.iter().any(|earlier| earlier.port == pair.port) {
             return Err(Failure::usage(format!("{option} names port {} twice", pair.port)));
         }
-        let is_shared = pair.file != Path::new("/dev/null") && before.iter().any(|earlier| earlier.file == pair.file);
-        if is_shared {
+        let is_shared = option == "--out" || !pair.file.is_file();
+        let is_taken = pair.file != Path::new("/dev/null") && before.iter().any(|earlier| earlier.file == pair.file);
+        if is_shared && is_taken {
             return Err(Failure::usage(format!("{option} names file {} twice", pair.file.display())));
         }
     }

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ir::{BoundaryDirection, Design, MessageKind};
 use packet::capture::Format;
@@ -69,7 +69,8 @@ fn compile_and_run(args: &RunArgs) -> Result<Exit, Failure> {
     let stop = interrupt::flag()?;
     let sources = open_inputs(&input_files, &stop)?;
     let formats = sources.iter().map(|(_, source)| source.format());
-    let mut outputs = open_outputs(&design, args, formats.reduce(Format::join))?;
+    let format = formats.reduce(Format::join);
+    let mut outputs = interrupt::at_once_during(|| open_outputs(&design, args, format))?;
 
     let mut plan = RunPlan { options: options(args), control, stop: Some(&stop), ..RunPlan::default() };
     plan.sources = sources.into_iter().map(|(port, source)| (port, Box::new(source) as Box<dyn PacketSource>)).collect();
@@ -88,10 +89,10 @@ fn compile_and_run(args: &RunArgs) -> Result<Exit, Failure> {
     let outcome = outcome.map_err(|failure| refusal(&failure, control_path.as_deref()))?;
 
     let is_writable = !matches!(outcome.end, RunEnd::Stopped(RunError::Sink { .. }));
-    for (_, output) in outputs.into_iter().filter(|_| is_writable) {
-        output.finish().map_err(|error| Failure::file(error.to_string()))?;
-    }
-    tell(args, &design, &compiled, &outcome, input_files)
+    // A file that cannot be finished does not take the others with it.
+    let finished = outputs.into_iter().filter(|_| is_writable).map(|(_, output)| output.finish());
+    let unwritten = finished.filter_map(|finished| Some(finished.err()?.to_string())).collect();
+    tell(args, &design, &compiled, &outcome, (input_files, unwritten))
 }
 
 /// Shows the report and every error; decides the exit code.
@@ -100,9 +101,13 @@ fn tell(
     design: &Design,
     compiled: &Compiled,
     outcome: &RunOutcome,
-    input_files: Vec<(String, PathBuf)>,
+    (input_files, unwritten): (Vec<(String, PathBuf)>, Vec<String>),
 ) -> Result<Exit, Failure> {
-    let (errors, exit) = errors(compiled, outcome);
+    let (mut errors, mut exit) = errors(compiled, outcome);
+    for message in unwritten {
+        errors.push(ErrorEntry { kind: "output", message });
+        exit = Exit::File;
+    }
     if args.json {
         say_json(&RunReport {
             application: &design.name,
@@ -227,6 +232,10 @@ fn read_control(path: &Path) -> Result<String, Failure> {
 fn open_inputs(files: &[(String, PathBuf)], stop: &Arc<AtomicBool>) -> Result<Vec<(String, CaptureInput)>, Failure> {
     let open = |(port, file): &(String, PathBuf)| match CaptureInput::open(file, Arc::clone(stop)) {
         Ok(input) => Ok((port.clone(), input)),
+        // A pipe that never came to its header looks like an empty file.
+        Err(_) if stop.load(Ordering::Relaxed) => {
+            Err(Failure { message: "interrupted before anything ran".to_string(), exit: Exit::Interrupted })
+        }
         Err(OpenError::File(error)) => Err(error.into()),
         Err(OpenError::Capture(error)) => Err(Failure::file(error.to_string())),
     };

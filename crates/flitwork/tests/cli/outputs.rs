@@ -1,7 +1,9 @@
 //! Captures in and out: what is left on disk when things go well and when they do not.
 
+use std::ffi::OsStr;
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -217,4 +219,85 @@ fn interrupt_ends_a_waiting_run_with_its_file_whole() {
     assert_eq!(written, frames(&original)[..written.len()]);
     assert_eq!(folder.names(), ["app.clnp", "fifo", "out.pcap"]);
     drop(writer);
+}
+
+#[test]
+fn interrupt_ends_the_wait_for_the_other_end_of_a_pipe() {
+    let folder = folder("interrupt_open");
+    assert!(Command::new("mkfifo").arg(folder.path("fifo")).status().unwrap().success());
+    let original = capture("tcp-ethernet.pcap");
+    let original = format!("nic_in={}", original.display());
+    let ways: [[&str; 6]; 2] = [
+        ["run", "app.clnp", "--in", "nic_in=fifo", "--out", "nic_out=out.pcap"],
+        ["run", "app.clnp", "--in", &original, "--out", "nic_out=fifo"],
+    ];
+    for args in ways {
+        let mut child = folder.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        std::thread::sleep(Duration::from_secs(2));
+        assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+        let start = Instant::now();
+        let ended = loop {
+            if let Some(status) = child.try_wait().unwrap() {
+                break status;
+            }
+            if start.elapsed() > Duration::from_secs(20) {
+                child.kill().unwrap();
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        };
+        assert_eq!(ended.code(), Some(130), "{args:?}");
+        assert_eq!(folder.names(), ["app.clnp", "fifo"]);
+    }
+}
+
+#[test]
+fn several_ports_read_one_file_but_no_two_write_one() {
+    let folder = folder("shared");
+    folder.write("app.clnp", "nic_in -> tor_out\ntor_in -> nic_out\n");
+    folder.write("in.pcap", fs::read(capture("tcp-ethernet.pcap")).unwrap());
+    let run = |first: &str, second: &str, out: [&str; 2]| {
+        let [tor_out, nic_out] = out.map(|file| file.to_string());
+        let inputs = [format!("nic_in={first}"), format!("tor_in={second}")];
+        let outputs = [format!("tor_out={tor_out}"), format!("nic_out={nic_out}")];
+        folder.flitwork(&["run", "app.clnp", "--in", &inputs[0], "--in", &inputs[1], "--out", &outputs[0], "--out", &outputs[1]])
+    };
+    run("in.pcap", "in.pcap", ["a.pcap", "b.pcap"]).with_code(0);
+    assert_eq!(frames(&folder.read("a.pcap")), frames(&folder.read("in.pcap")));
+    assert_eq!(folder.read("a.pcap"), folder.read("b.pcap"));
+    let ended = run("-", "-", ["c.pcap", "d.pcap"]).with_code(2);
+    assert_eq!(ended.stderr, "error: --in names file - twice\n");
+    std::os::unix::fs::symlink("c.pcap", folder.path("link.pcap")).unwrap();
+    for other in ["./c.pcap", "link.pcap"] {
+        let ended = run("in.pcap", "in.pcap", ["c.pcap", other]).with_code(3);
+        assert_eq!(ended.stderr, format!("error: cannot write {other}: another output is written to the same file\n"));
+        assert_eq!(folder.names(), ["a.pcap", "app.clnp", "b.pcap", "in.pcap", "link.pcap"]);
+    }
+    // A link stays one, and what it leads to is made.
+    run("in.pcap", "in.pcap", ["d.pcap", "link.pcap"]).with_code(0);
+    assert_eq!(fs::read_link(folder.path("link.pcap")).unwrap().to_str(), Some("c.pcap"));
+    assert_eq!(folder.read("c.pcap"), folder.read("a.pcap"));
+}
+
+#[test]
+fn captures_have_any_name_but_sources_are_named_in_text() {
+    let folder = folder("names");
+    let name = |text: &[u8]| OsStr::from_bytes(text).to_os_string();
+    fs::copy(capture("tcp-ethernet.pcap"), folder.path("").join(name(b"\xff.pcap"))).unwrap();
+    let mut command = folder.command(&["run", "app.clnp"]);
+    command.arg("--in").arg(name(b"nic_in=\xff.pcap")).arg("--out").arg(name(b"nic_out=\xfe.pcap"));
+    Ended::from(command.output().unwrap()).with_code(0);
+    let written = fs::read(folder.path("").join(name(b"\xfe.pcap"))).unwrap();
+    assert_eq!(frames(&written), frames(&fs::read(capture("tcp-ethernet.pcap")).unwrap()));
+    folder.write("app2/readme", "");
+    fs::write(folder.path("app2").join(name(b"\xff.clnp")), PASS).unwrap();
+    let ended = folder.flitwork(&["check", "app2"]).with_code(3);
+    assert_eq!(ended.stderr, "error: cannot read app2/\u{fffd}.clnp: its name is not UTF-8 text; rename it\n");
+}
+
+#[test]
+fn folder_in_place_of_the_application_is_named() {
+    let folder = folder("folder_as_file");
+    folder.write("app/app.clnp/readme", "");
+    let ended = folder.flitwork(&["run", "app"]).with_code(3);
+    assert_eq!(ended.stderr, "error: cannot read app/app.clnp: is a directory; it is a folder; name a file in it\n");
 }
