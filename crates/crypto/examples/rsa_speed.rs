@@ -16,8 +16,8 @@ use crypto::rsa::{ExponentBlinding, PrivateKey, PrivateOperation, PublicOperatio
 use openssl_cli::{generate, key, openssl};
 use serde_json::{Value, json};
 
-const N_ROUNDS: usize = 1;
-const ROUND: Duration = Duration::from_millis(700);
+const N_ROUNDS: usize = 5;
+const ROUND: Duration = Duration::from_millis(500);
 
 fn main() {
     let kernels = [fastest_kernel(), &Portable as &dyn Kernel];

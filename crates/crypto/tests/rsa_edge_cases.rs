@@ -248,3 +248,16 @@ fn a_blinding_number_without_inverse_is_drawn_again() {
     assert_eq!(results[0].as_deref(), Ok(&input));
     assert_eq!(n_draws.get(), 2);
 }
+
+/// A machine on which nothing works must answer, not draw for ever.
+#[test]
+fn blinding_numbers_that_never_have_an_inverse_end_in_an_error() {
+    let key = ordinary().key().expect("a key");
+    let mut zeros = |bytes: &mut [u8]| {
+        bytes.fill(0);
+        Ok(())
+    };
+    let input = vec![1; 256];
+    let batch = [PrivateOperation { key: &key, input: &input }];
+    assert_eq!(private(&Portable, &batch, ExponentBlinding::Off, &mut zeros), [Err(PrivateError::Fault)]);
+}

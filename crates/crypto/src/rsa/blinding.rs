@@ -6,12 +6,16 @@
 use std::sync::PoisonError;
 
 use super::key::{PrivateKey, minus_one};
+use super::private::PrivateError;
 use crate::limbs::{self, Limbs};
 use crate::montgomery::{Exponent, Kernel, Modulus, Power};
 use crate::random::{Random, RandomError};
 
 /// Operations that one `r` and its squares serve. A fresh pair costs a private and a public operation that share no batch.
 const USES_MAX: u32 = 256;
+
+/// Draws without success that leave no doubt: the powers are wrong, not the numbers unlucky.
+const DRAWS_MAX: usize = 4;
 
 /// `r^e` and `r^-1` modulo `n`, both times `R`, so that a product with them is one Montgomery product.
 pub(super) struct Pair {
@@ -21,7 +25,7 @@ pub(super) struct Pair {
 }
 
 /// A pair that no other operation of this key was given.
-pub(super) fn next_pair(kernel: &dyn Kernel, key: &PrivateKey, random: &mut dyn Random) -> Result<Pair, RandomError> {
+pub(super) fn next_pair(kernel: &dyn Kernel, key: &PrivateKey, random: &mut dyn Random) -> Result<Pair, PrivateError> {
     // A thread that panicked in here left either no pair or a whole one.
     let mut state = key.blinding.lock().unwrap_or_else(PoisonError::into_inner);
     let pair = match state.take() {
@@ -44,9 +48,9 @@ impl Pair {
 }
 
 /// Draws `r`; its inverse comes by Fermat modulo each prime, since Euclid's steps would show `r` in the timing.
-fn fresh_pair(kernel: &dyn Kernel, key: &PrivateKey, random: &mut dyn Random) -> Result<Pair, RandomError> {
+fn fresh_pair(kernel: &dyn Kernel, key: &PrivateKey, random: &mut dyn Random) -> Result<Pair, PrivateError> {
     let modulus = &key.public.modulus;
-    loop {
+    for _ in 0..DRAWS_MAX {
         let r = random_below(key, random)?;
         let minus_two = |prime: &[u64]| {
             let mut exponent = minus_one(prime);
@@ -66,6 +70,7 @@ fn fresh_pair(kernel: &dyn Kernel, key: &PrivateKey, random: &mut dyn Random) ->
             return Ok(Pair::new(&powers[2], &unblind, modulus));
         }
     }
+    Err(PrivateError::Fault)
 }
 
 /// A number below `n`; 64 bits more than `n` has are drawn, so that its bias stays below 2^-64.

@@ -42,7 +42,8 @@ pub enum PrivateError {
     InputRange,
     /// The source of random bytes failed.
     Random,
-    /// The result was wrong twice, by two ways to compute it: the machine or the key is broken.
+    /// The result was wrong twice, by two ways to compute it, or no blinding number had an inverse: the machine or
+    /// the key is broken.
     Fault,
 }
 
