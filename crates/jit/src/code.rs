@@ -10,7 +10,7 @@ use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module, default_libcall_names};
 
 use crate::context::Context;
-use crate::helpers::{HelperId, helpers};
+use crate::callees::{CalleeId, callees};
 use crate::{Error, memory::State};
 
 /// What code is called as; the result is 0 or the number of a trap site, from 1.
@@ -21,7 +21,7 @@ pub(crate) struct Assembly {
     pub(crate) module: JITModule,
     pub(crate) codegen: CodegenContext,
     pub(crate) builder: FunctionBuilderContext,
-    helpers: Vec<FuncId>,
+    callees: Vec<FuncId>,
 }
 
 /// A body that has been compiled, before [`Assembly::finish`].
@@ -33,21 +33,21 @@ impl Assembly {
     pub(crate) fn new() -> Result<Assembly, Error> {
         let isa = host()?;
         let mut builder = JITBuilder::with_isa(isa, default_libcall_names());
-        let table = helpers();
-        for helper in &table {
-            builder.symbol(helper.name, helper.address);
+        let table = callees();
+        for callee in &table {
+            builder.symbol(callee.name, callee.address);
         }
         let mut module = JITModule::new(builder);
         let mut declared = Vec::with_capacity(table.len());
-        for helper in &table {
+        for callee in &table {
             let mut signature = module.make_signature();
-            signature.params.extend((0..helper.n_params).map(|_| AbiParam::new(types::I64)));
-            signature.returns.extend(helper.has_result.then(|| AbiParam::new(types::I64)));
-            let id = module.declare_function(helper.name, Linkage::Import, &signature);
+            signature.params.extend((0..callee.n_params).map(|_| AbiParam::new(types::I64)));
+            signature.returns.extend(callee.has_result.then(|| AbiParam::new(types::I64)));
+            let id = module.declare_function(callee.name, Linkage::Import, &signature);
             declared.push(id.map_err(|error| Error::Host(error.to_string()))?);
         }
         let codegen = module.make_context();
-        Ok(Assembly { module, codegen, builder: FunctionBuilderContext::new(), helpers: declared })
+        Ok(Assembly { module, codegen, builder: FunctionBuilderContext::new(), callees: declared })
     }
 
     /// Signature of [`Entry`].
@@ -58,8 +58,8 @@ impl Assembly {
         signature
     }
 
-    pub(crate) fn helper(&self, helper: HelperId) -> FuncId {
-        self.helpers[helper as usize]
+    pub(crate) fn callee(&self, callee: CalleeId) -> FuncId {
+        self.callees[callee as usize]
     }
 
     /// Compiles the function in `codegen`.

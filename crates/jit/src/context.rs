@@ -24,7 +24,7 @@ pub(crate) struct Context {
     pub(crate) frame: *mut u64,
     /// Messages written, one every `Machine::output_words` words.
     pub(crate) outputs: *mut u64,
-    /// What helpers collect.
+    /// What callees collect.
     pub(crate) outside: *mut Outside,
     /// The oldest message of each input; valid where `ready` has the bit. The last one is zeros.
     pub(crate) fronts: [*const u64; PORTS_MAX + 1],
@@ -66,7 +66,7 @@ pub(crate) const DROP_APPEND: u64 = 5;
 /// The element's first own reason.
 pub(crate) const DROP_OWN: u64 = 6;
 
-/// What helpers collect, and the texts that code names by number.
+/// What callees collect, and the texts that code names by number.
 #[derive(Debug, Default)]
 pub(crate) struct Outside {
     pub(crate) wakes: Vec<u64>,

@@ -2,14 +2,14 @@
 //!
 //! A [`Machine`] is one element at work, as `interp::Machine` is, but its bodies are machine code made by Cranelift. The only
 //! user of Cranelift. Code reaches the packet's bytes, the state and the messages by pointer, each access checked against its
-//! bound where the bound is not known when compiling; what happens seldom (a packet that grows, a trace) goes through helpers.
+//! bound where the bound is not known when compiling; what happens seldom (a packet that grows, a trace) calls functions of `callees.rs`.
 //!
-//! Unsafe code lives in `machine.rs`, `memory.rs`, `helpers.rs` and `code.rs` alone.
+//! Unsafe code lives in `machine.rs`, `memory.rs`, `callees.rs` and `code.rs` alone.
 
 mod code;
 mod context;
 mod error;
-mod helpers;
+mod callees;
 mod layout;
 mod limbs;
 mod lower;

@@ -6,7 +6,7 @@ use cranelift_codegen::ir::{AliasRegionData, InstBuilder, MemFlagsData, Value, t
 
 use super::body::Lowerer;
 use super::value::{INLINE_LIMBS, Val, n_limbs};
-use crate::helpers::HelperId;
+use crate::callees::CalleeId;
 use crate::layout::LIMB;
 
 /// Kinds of memory that do not overlap; Cranelift keeps what it knows of one when another is written.
@@ -138,18 +138,18 @@ impl Lowerer<'_> {
 
     pub(super) fn call_copy(&mut self, to: Value, from: Value, n_limbs: usize) {
         let n = self.iconst(n_limbs as u64);
-        self.call(HelperId::Copy, &[to, from, n]);
+        self.call(CalleeId::Copy, &[to, from, n]);
     }
 
-    /// Calls a helper that has no result.
-    pub(super) fn call(&mut self, helper: HelperId, arguments: &[Value]) {
-        let function = self.helper(helper);
+    /// Calls a callee that has no result.
+    pub(super) fn call(&mut self, callee: CalleeId, arguments: &[Value]) {
+        let function = self.callee(callee);
         self.builder.ins().call(function, arguments);
     }
 
-    /// Calls a helper that has one.
-    pub(super) fn call_for_result(&mut self, helper: HelperId, arguments: &[Value]) -> Value {
-        let function = self.helper(helper);
+    /// Calls a callee that has one.
+    pub(super) fn call_for_result(&mut self, callee: CalleeId, arguments: &[Value]) -> Value {
+        let function = self.callee(callee);
         let inst = self.builder.ins().call(function, arguments);
         self.builder.inst_results(inst)[0]
     }

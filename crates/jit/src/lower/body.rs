@@ -13,10 +13,10 @@ use super::state::LocalPlace;
 use super::value::{INLINE_LIMBS, Val, n_limbs};
 use crate::code::{Assembly, Defined};
 use crate::context::{Context, TraceText};
-use crate::helpers::HelperId;
+use crate::callees::CalleeId;
 use crate::layout::{LIMB, Layout};
 
-/// Places in the frame for operands and result of a helper that are at home in registers.
+/// Places in the frame for operands and result of a callee that are at home in registers.
 pub(super) const SCRATCH_A: u32 = 0;
 pub(super) const SCRATCH_B: u32 = INLINE_LIMBS as u32;
 pub(super) const SCRATCH_D: u32 = 2 * INLINE_LIMBS as u32;
@@ -80,7 +80,7 @@ pub(crate) fn compile(
     tables: &mut Tables,
 ) -> Result<Compiled, String> {
     assembly.codegen.func.signature = assembly.signature();
-    let helper_ids: Vec<FuncId> = HelperId::ALL.iter().map(|&helper| assembly.helper(helper)).collect();
+    let callee_ids: Vec<FuncId> = CalleeId::ALL.iter().map(|&callee| assembly.callee(callee)).collect();
     let mut builder = FunctionBuilder::new(&mut assembly.codegen.func, &mut assembly.builder);
     let entry = builder.create_block();
     builder.append_block_params_for_function_params(entry);
@@ -102,8 +102,8 @@ pub(crate) fn compile(
         body,
         builder,
         module: &mut assembly.module,
-        helper_ids,
-        helper_refs: vec![None; HelperId::ALL.len()],
+        callee_ids,
+        callee_refs: vec![None; CalleeId::ALL.len()],
         tables,
         context,
         state,
@@ -191,8 +191,8 @@ pub(super) struct Lowerer<'a> {
     pub(super) body: &'a Body,
     pub(super) builder: FunctionBuilder<'a>,
     module: &'a mut cranelift_jit::JITModule,
-    helper_ids: Vec<FuncId>,
-    helper_refs: Vec<Option<FuncRef>>,
+    callee_ids: Vec<FuncId>,
+    callee_refs: Vec<Option<FuncRef>>,
     pub(super) tables: &'a mut Tables,
     pub(super) context: Value,
     pub(super) state: Value,
@@ -265,12 +265,12 @@ impl Lowerer<'_> {
         self.fill_traps();
     }
 
-    pub(super) fn helper(&mut self, helper: HelperId) -> FuncRef {
-        if let Some(known) = self.helper_refs[helper as usize] {
+    pub(super) fn callee(&mut self, callee: CalleeId) -> FuncRef {
+        if let Some(known) = self.callee_refs[callee as usize] {
             return known;
         }
-        let function = self.module.declare_func_in_func(self.helper_ids[helper as usize], self.builder.func);
-        self.helper_refs[helper as usize] = Some(function);
+        let function = self.module.declare_func_in_func(self.callee_ids[callee as usize], self.builder.func);
+        self.callee_refs[callee as usize] = Some(function);
         function
     }
 
@@ -294,7 +294,7 @@ impl Lowerer<'_> {
             }
             Opcode::WakeAt => {
                 let (context, time) = (self.context, self.small(op.operands[0]));
-                self.call(HelperId::WakeAt, &[context, time]);
+                self.call(CalleeId::WakeAt, &[context, time]);
             }
             Opcode::Assert => {
                 let text = self.text(op, "assertion failed");
@@ -339,7 +339,7 @@ impl Lowerer<'_> {
         self.tables.traces.push(TraceText { text: self.text(op, ""), widths });
         let (context, address) = (self.context, self.frame_address(at));
         let (trace, n_words) = (self.iconst(self.tables.traces.len() as u64 - 1), self.iconst(n_words as u64));
-        self.call(HelperId::Trace, &[context, trace, address, n_words]);
+        self.call(CalleeId::Trace, &[context, trace, address, n_words]);
     }
 
     pub(super) fn is_strict(&self) -> bool {

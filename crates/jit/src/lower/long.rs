@@ -1,4 +1,4 @@
-//! Pure ops that are too long to stand inline: calls to helpers on limbs in the frame.
+//! Pure ops that are too long to stand inline: calls on limbs in the frame.
 
 use cranelift_codegen::ir::{InstBuilder, Value};
 use ir::{Attr, Op, Opcode, ValueId};
@@ -6,7 +6,7 @@ use ir::{Attr, Op, Opcode, ValueId};
 use super::access::Region;
 use super::body::{Lowerer, SCRATCH_A, SCRATCH_B, SCRATCH_D};
 use super::value::{INLINE_LIMBS, Val, n_limbs};
-use crate::helpers::HelperId;
+use crate::callees::CalleeId;
 use crate::layout::LIMB;
 
 impl Lowerer<'_> {
@@ -53,7 +53,7 @@ impl Lowerer<'_> {
         match op.code {
             Opcode::Shl | Opcode::LShr | Opcode::AShr => {
                 let amount = self.clamped(op.operands[1]);
-                self.call(HelperId::Shift, &[code, d, a, amount, width_value]);
+                self.call(CalleeId::Shift, &[code, d, a, amount, width_value]);
             }
             Opcode::ZExt | Opcode::Trunc | Opcode::Extract => {
                 let lo = match op.attr {
@@ -61,19 +61,19 @@ impl Lowerer<'_> {
                     _ => 0,
                 };
                 let lo = self.iconst(lo);
-                self.call(HelperId::Extract, &[d, a, lo, width_value, from_value]);
+                self.call(CalleeId::Extract, &[d, a, lo, width_value, from_value]);
             }
-            Opcode::SExt => self.call(HelperId::SignExtend, &[d, a, from_value, width_value]),
-            Opcode::ByteSwap => self.call(HelperId::ByteSwap, &[d, a, width_value]),
+            Opcode::SExt => self.call(CalleeId::SignExtend, &[d, a, from_value, width_value]),
+            Opcode::ByteSwap => self.call(CalleeId::ByteSwap, &[d, a, width_value]),
             Opcode::Concat => {
                 let b = self.spilled(op.operands[1], SCRATCH_B);
                 let low_width = self.iconst(u64::from(self.width(op.operands[1])));
-                self.call(HelperId::Concat, &[d, a, from_value, b, low_width]);
+                self.call(CalleeId::Concat, &[d, a, from_value, b, low_width]);
             }
-            Opcode::Not | Opcode::Neg => self.call(HelperId::Binary, &[code, d, a, a, width_value]),
+            Opcode::Not | Opcode::Neg => self.call(CalleeId::Binary, &[code, d, a, a, width_value]),
             _ => {
                 let b = self.spilled(op.operands[1], SCRATCH_B);
-                self.call(HelperId::Binary, &[code, d, a, b, width_value]);
+                self.call(CalleeId::Binary, &[code, d, a, b, width_value]);
             }
         }
         self.arrived(at, width)
@@ -93,7 +93,7 @@ impl Lowerer<'_> {
         let a = self.spilled(op.operands[0], SCRATCH_A);
         let b = self.spilled(op.operands[1], SCRATCH_B);
         let (code, width) = (self.iconst(op.code as u64), self.iconst(u64::from(width)));
-        Val::Small(self.call_for_result(HelperId::Compare, &[code, a, b, width]))
+        Val::Small(self.call_for_result(CalleeId::Compare, &[code, a, b, width]))
     }
 
     /// A constant.

@@ -12,7 +12,7 @@ use super::access::Region;
 use super::body::{Lowerer, SCRATCH_A, SCRATCH_D};
 use super::value::{INLINE_LIMBS, Val, n_limbs, ones};
 use crate::context::{Context, DROP_OWN};
-use crate::helpers::HelperId;
+use crate::callees::CalleeId;
 use crate::layout::LIMB;
 
 /// A run of bytes that one machine access moves: where it stands, and which limb holds it from which bit on.
@@ -62,8 +62,8 @@ impl Lowerer<'_> {
             Opcode::PktLoad => self.load_bytes(op),
             Opcode::PktStore => self.store_bytes(op),
             Opcode::PktPush | Opcode::PktPop | Opcode::PktPushAt | Opcode::PktPopAt => self.resize(op),
-            Opcode::PktTruncate => self.call_on_packet(HelperId::PacketTruncate, op),
-            Opcode::PktAppend => self.call_on_packet(HelperId::PacketAppend, op),
+            Opcode::PktTruncate => self.call_on_packet(CalleeId::PacketTruncate, op),
+            Opcode::PktAppend => self.call_on_packet(CalleeId::PacketAppend, op),
             Opcode::MetaRead => self.read_meta(op),
             Opcode::MetaWrite => self.write_meta(op),
             Opcode::Emit => self.emit(op),
@@ -173,7 +173,7 @@ impl Lowerer<'_> {
     fn call_load(&mut self, op: &Op, n_bytes: u32, at: u32) {
         let (context, offset) = (self.context, self.small(op.operands[0]));
         let (n_bytes, to) = (self.iconst(u64::from(n_bytes)), self.frame_address(at));
-        self.call(HelperId::PacketLoad, &[context, offset, n_bytes, to]);
+        self.call(CalleeId::PacketLoad, &[context, offset, n_bytes, to]);
     }
 
     fn store_bytes(&mut self, op: &Op) {
@@ -212,13 +212,13 @@ impl Lowerer<'_> {
     fn call_store(&mut self, op: &Op, n_bytes: u32, at: u32) {
         let (context, offset) = (self.context, self.small(op.operands[0]));
         let (n_bytes, from) = (self.iconst(u64::from(n_bytes)), self.frame_address(at));
-        self.call(HelperId::PacketStore, &[context, offset, n_bytes, from]);
+        self.call(CalleeId::PacketStore, &[context, offset, n_bytes, from]);
     }
 
     fn resize(&mut self, op: &Op) {
-        let helper = match op.code {
-            Opcode::PktPush | Opcode::PktPushAt => HelperId::PacketPush,
-            _ => HelperId::PacketPop,
+        let callee = match op.code {
+            Opcode::PktPush | Opcode::PktPushAt => CalleeId::PacketPush,
+            _ => CalleeId::PacketPop,
         };
         let context = self.context;
         let (offset, n_bytes) = match *op.operands {
@@ -226,13 +226,13 @@ impl Lowerer<'_> {
             [offset, n_bytes] => (self.small(offset), self.small(n_bytes)),
             _ => unreachable!("a change of length has one or two operands"),
         };
-        self.call(helper, &[context, offset, n_bytes]);
+        self.call(callee, &[context, offset, n_bytes]);
         self.load_packet_place();
     }
 
-    fn call_on_packet(&mut self, helper: HelperId, op: &Op) {
+    fn call_on_packet(&mut self, callee: CalleeId, op: &Op) {
         let (context, n_bytes) = (self.context, self.small(op.operands[0]));
-        self.call(helper, &[context, n_bytes]);
+        self.call(callee, &[context, n_bytes]);
         self.load_packet_place();
     }
 
@@ -320,7 +320,7 @@ impl Lowerer<'_> {
             return self.store_context(offset_of!(Context, emitted), emitted);
         }
         let (context, port) = (self.context, self.small(port));
-        self.call(HelperId::PacketEmit, &[context, port]);
+        self.call(CalleeId::PacketEmit, &[context, port]);
     }
 
     fn drop_packet(&mut self, op: &Op) {

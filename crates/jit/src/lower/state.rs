@@ -7,7 +7,7 @@ use ir::{Attr, Op, Opcode, ValueId};
 use super::access::{Region, constant_memory};
 use super::body::{Lowerer, TrapSiteKind};
 use super::value::{INLINE_LIMBS, Val, n_limbs};
-use crate::helpers::HelperId;
+use crate::callees::CalleeId;
 use crate::layout::{LIMB, Place, Words};
 
 /// Bytes up to which a local array is zeroed inline and every time.
@@ -62,7 +62,7 @@ impl Lowerer<'_> {
         self.builder.ins().brif(is_dirty, clear, &[], on, &[]);
         self.seal_and_enter(clear);
         let (address, n_bytes) = (self.frame_address(at), self.iconst(words.total_bytes() as u64));
-        self.call(HelperId::Zero, &[address, n_bytes]);
+        self.call(CalleeId::Zero, &[address, n_bytes]);
         self.store_frame(dirty, zero);
         self.builder.ins().jump(on, &[]);
         self.seal_and_enter(on);
@@ -160,7 +160,7 @@ impl Lowerer<'_> {
             self.builder.ins().jump(merge, &[]);
             self.seal_and_enter(outside);
             let (address, n_bytes) = (self.frame_address(at), self.iconst(n as u64 * u64::from(LIMB)));
-            self.call(HelperId::Zero, &[address, n_bytes]);
+            self.call(CalleeId::Zero, &[address, n_bytes]);
             self.builder.ins().jump(merge, &[]);
             self.seal_and_enter(merge);
             return self.define(result, word);

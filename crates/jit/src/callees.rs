@@ -1,6 +1,6 @@
 //! What code calls: packets that grow or shrink, reads near a packet's end, traces, and long arithmetic.
 //!
-//! Every function here is in [`HELPERS`], is called by code only, and takes numbers and pointers of 64 bits.
+//! Every function here is in [`callees`], is called by code only, and takes numbers and pointers of 64 bits.
 #![allow(unsafe_code)]
 
 use ir::Opcode;
@@ -10,16 +10,16 @@ use crate::context::{Context, DROP_APPEND, DROP_NO_PORT, DROP_NO_ROOM, DROP_POP_
 use crate::limbs;
 
 /// A function that code calls: arguments of 64 bits, perhaps a result of 64 bits.
-pub(crate) struct Helper {
+pub(crate) struct Callee {
     pub(crate) name: &'static str,
     pub(crate) address: *const u8,
     pub(crate) n_params: usize,
     pub(crate) has_result: bool,
 }
 
-/// Names of helpers, by position in [`helpers`].
+/// Names of callees, by position in [`callees`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum HelperId {
+pub(crate) enum CalleeId {
     PacketLoad,
     PacketStore,
     PacketPush,
@@ -40,53 +40,53 @@ pub(crate) enum HelperId {
     ByteSwap,
 }
 
-impl HelperId {
+impl CalleeId {
     /// All of them.
-    pub(crate) const ALL: [HelperId; 18] = [
-        HelperId::PacketLoad,
-        HelperId::PacketStore,
-        HelperId::PacketPush,
-        HelperId::PacketPop,
-        HelperId::PacketTruncate,
-        HelperId::PacketAppend,
-        HelperId::PacketEmit,
-        HelperId::WakeAt,
-        HelperId::Trace,
-        HelperId::Zero,
-        HelperId::Copy,
-        HelperId::Binary,
-        HelperId::Shift,
-        HelperId::Compare,
-        HelperId::Extract,
-        HelperId::SignExtend,
-        HelperId::Concat,
-        HelperId::ByteSwap,
+    pub(crate) const ALL: [CalleeId; 18] = [
+        CalleeId::PacketLoad,
+        CalleeId::PacketStore,
+        CalleeId::PacketPush,
+        CalleeId::PacketPop,
+        CalleeId::PacketTruncate,
+        CalleeId::PacketAppend,
+        CalleeId::PacketEmit,
+        CalleeId::WakeAt,
+        CalleeId::Trace,
+        CalleeId::Zero,
+        CalleeId::Copy,
+        CalleeId::Binary,
+        CalleeId::Shift,
+        CalleeId::Compare,
+        CalleeId::Extract,
+        CalleeId::SignExtend,
+        CalleeId::Concat,
+        CalleeId::ByteSwap,
     ];
 }
 
-/// All helpers, in the order of [`HelperId`].
-pub(crate) fn helpers() -> Vec<Helper> {
-    let helper =
-        |name, address: *const (), n_params, has_result| Helper { name, address: address.cast(), n_params, has_result };
+/// All callees, in the order of [`CalleeId`].
+pub(crate) fn callees() -> Vec<Callee> {
+    let callee =
+        |name, address: *const (), n_params, has_result| Callee { name, address: address.cast(), n_params, has_result };
     vec![
-        helper("packet_load", packet_load as *const (), 4, false),
-        helper("packet_store", packet_store as *const (), 4, false),
-        helper("packet_push", packet_push as *const (), 3, false),
-        helper("packet_pop", packet_pop as *const (), 3, false),
-        helper("packet_truncate", packet_truncate as *const (), 2, false),
-        helper("packet_append", packet_append as *const (), 2, false),
-        helper("packet_emit", packet_emit as *const (), 2, false),
-        helper("wake_at", wake_at as *const (), 2, false),
-        helper("trace", trace as *const (), 4, false),
-        helper("zero", zero as *const (), 2, false),
-        helper("copy", copy as *const (), 3, false),
-        helper("binary", binary as *const (), 5, false),
-        helper("shift", shift as *const (), 5, false),
-        helper("compare", compare as *const (), 4, true),
-        helper("extract", extract as *const (), 5, false),
-        helper("sign_extend", sign_extend as *const (), 4, false),
-        helper("concat", concat as *const (), 5, false),
-        helper("byte_swap", byte_swap as *const (), 3, false),
+        callee("packet_load", packet_load as *const (), 4, false),
+        callee("packet_store", packet_store as *const (), 4, false),
+        callee("packet_push", packet_push as *const (), 3, false),
+        callee("packet_pop", packet_pop as *const (), 3, false),
+        callee("packet_truncate", packet_truncate as *const (), 2, false),
+        callee("packet_append", packet_append as *const (), 2, false),
+        callee("packet_emit", packet_emit as *const (), 2, false),
+        callee("wake_at", wake_at as *const (), 2, false),
+        callee("trace", trace as *const (), 4, false),
+        callee("zero", zero as *const (), 2, false),
+        callee("copy", copy as *const (), 3, false),
+        callee("binary", binary as *const (), 5, false),
+        callee("shift", shift as *const (), 5, false),
+        callee("compare", compare as *const (), 4, true),
+        callee("extract", extract as *const (), 5, false),
+        callee("sign_extend", sign_extend as *const (), 4, false),
+        callee("concat", concat as *const (), 5, false),
+        callee("byte_swap", byte_swap as *const (), 3, false),
     ]
 }
 
