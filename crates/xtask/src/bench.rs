@@ -1,12 +1,11 @@
-//! The interpreter's speed, as a record.
+//! The speed of each engine, as a record.
 //!
-//! PassTraffic and Firewall over a capture of equal packets, file in and nothing out, median of interleaved repeats. Written
-//! to `bench/results/run.json` with commit and machine. It judges other engines and is not meant to be fast, so no bar hangs
-//! on it; see `bench/README.md` for how to read it.
+//! Applications over a capture of equal packets, file in and nothing out, median of interleaved repeats: what the run itself
+//! says that it took, without compilation. Written to `bench/results/run.json` with commit and machine. The interpreter judges
+//! other engines and is not meant to be fast; see `bench/README.md` for how to read it.
 
 use std::fs;
 use std::path::Path;
-use std::time::Instant;
 
 use serde_json::{Value, json};
 
@@ -15,7 +14,9 @@ use crate::process::{command, output};
 use crate::{TaskResult, root};
 
 /// Applications that are measured.
-const APPLICATIONS: &[&str] = &["PassTraffic", "Firewall"];
+const APPLICATIONS: &[&str] = &["PassTraffic", "IP_Forwarding", "Firewall"];
+/// Engines that run them.
+const ENGINES: &[&str] = &["interp", "jit"];
 /// Packet lengths in bytes.
 const LENGTHS: &[usize] = &[64, 512, 1500];
 /// Packets in each capture.
@@ -23,20 +24,34 @@ const N_PACKETS: u64 = 200_000;
 /// Repeats of each row, interleaved; the median counts.
 const N_REPEATS: usize = 7;
 
+/// One application on one engine with packets of one length.
+struct Row {
+    application: &'static str,
+    engine: &'static str,
+    packet_bytes: usize,
+    /// Of each repeat.
+    ns_per_packet: Vec<f64>,
+}
+
 /// Measures and writes the record.
 pub fn run() -> TaskResult {
     let flitwork = release_build()?;
-    let mut rows: Vec<(&str, usize, Vec<f64>)> =
-        APPLICATIONS.iter().flat_map(|&app| LENGTHS.iter().map(move |&len| (app, len, Vec::new()))).collect();
-    for &len in LENGTHS {
-        write_capture(&capture(len), N_PACKETS * (len as u64 + 16), len)?;
-    }
-    for _ in 0..N_REPEATS {
-        for (app, len, seconds) in &mut rows {
-            seconds.push(time(&flitwork, app, *len)?);
+    let mut rows = Vec::new();
+    for &packet_bytes in LENGTHS {
+        write_capture(&capture(packet_bytes), N_PACKETS * (packet_bytes as u64 + 16), packet_bytes)?;
+        for &application in APPLICATIONS {
+            let on = |&engine| Row { application, engine, packet_bytes, ns_per_packet: Vec::new() };
+            rows.extend(ENGINES.iter().map(on));
         }
     }
-    let rows: Vec<Value> = rows.into_iter().map(|(app, len, seconds)| row(app, len, seconds)).collect();
+    for _ in 0..N_REPEATS {
+        for row in &mut rows {
+            let ns = ns_per_packet(&flitwork, row)?;
+            row.ns_per_packet.push(ns);
+        }
+    }
+    rows.sort_by_key(|row| (row.application, row.packet_bytes, row.engine));
+    let rows: Vec<Value> = rows.into_iter().map(described).collect();
     write(&rows)
 }
 
@@ -44,28 +59,32 @@ fn capture(len: usize) -> std::path::PathBuf {
     root().join(format!("target/bench_{len}.pcap"))
 }
 
-/// Seconds that one run takes, start of the process included.
-fn time(flitwork: &Path, app: &str, len: usize) -> Result<f64, String> {
-    let mut run = command(&flitwork.display().to_string(), &["run", &format!("examples/{app}"), "--json", "--in"]);
-    run.arg(format!("nic_in={}", capture(len).display()));
-    let start = Instant::now();
+/// Nanoseconds that a run takes for each packet, by its own report.
+fn ns_per_packet(flitwork: &Path, row: &Row) -> Result<f64, String> {
+    let application = format!("examples/{}", row.application);
+    let arguments = ["run", &application, "--json", "--engine", row.engine, "--in"];
+    let mut run = command(&flitwork.display().to_string(), &arguments);
+    run.arg(format!("nic_in={}", capture(row.packet_bytes).display()));
     let result = run.output().map_err(|error| format!("cannot start flitwork: {error}"))?;
-    let seconds = start.elapsed().as_secs_f64();
-    if result.status.success() { Ok(seconds) } else { Err(String::from_utf8_lossy(&result.stderr).into_owned()) }
+    if !result.status.success() {
+        return Err(String::from_utf8_lossy(&result.stderr).into_owned());
+    }
+    let report: Value = serde_json::from_slice(&result.stdout).map_err(|error| format!("the report: {error}"))?;
+    let seconds = report["throughput"]["seconds"].as_f64().ok_or("the report has no time")?;
+    Ok(seconds * 1e9 / N_PACKETS as f64)
 }
 
-fn row(app: &str, len: usize, mut seconds: Vec<f64>) -> Value {
-    seconds.sort_by(f64::total_cmp);
-    let median = seconds[seconds.len() / 2];
-    let per_second = N_PACKETS as f64 / median;
-    let flits = per_second * len.div_ceil(32) as f64;
-    println!("{app} {len} B: {:.0} packets/s, {flits:.0} flits/s", per_second);
+fn described(row: Row) -> Value {
+    let mut ns = row.ns_per_packet;
+    ns.sort_by(f64::total_cmp);
+    let median = ns[ns.len() / 2];
+    println!("{} {} B on {}: {median:.1} ns/packet", row.application, row.packet_bytes, row.engine);
+    let rounded = |ns: f64| (ns * 10.0).round() / 10.0;
     json!({
-        "application": app,
-        "packet_bytes": len,
-        "packets_per_second": per_second.round(),
-        "flits_per_second": flits.round(),
-        "seconds": { "best": seconds[0], "median": median, "worst": seconds[seconds.len() - 1] },
+        "application": row.application,
+        "engine": row.engine,
+        "packet_bytes": row.packet_bytes,
+        "ns_per_packet": { "best": rounded(ns[0]), "median": rounded(median), "worst": rounded(ns[ns.len() - 1]) },
     })
 }
 
@@ -77,7 +96,6 @@ fn write(rows: &[Value]) -> TaskResult {
         "commit": output("git", &["rev-parse", "HEAD"])?.trim(),
         "compiler": output("rustc", &["--version"])?.trim(),
         "machine": model.unwrap_or("unknown"),
-        "engine": "interp",
         "packets": N_PACKETS,
         "repeats": N_REPEATS,
         "rows": rows,
