@@ -42,7 +42,8 @@ proptest! {
             println!("no AVX-512 IFMA on this machine: nothing to compare");
             return Ok(());
         };
-        let moduli: Vec<_> = tasks.iter().map(|task| Modulus::new(&task.modulus, task.modulus.len()).unwrap()).collect();
+        let modulus = |task: &Task| Modulus::new(&task.modulus, task.modulus.len()).expect("odd");
+        let moduli: Vec<_> = tasks.iter().map(modulus).collect();
         let n_bits = |task: &Task| 64 * task.exponent.len();
         let batch: Vec<_> = tasks.iter().zip(&moduli).map(|(task, modulus)| Power {
             modulus,

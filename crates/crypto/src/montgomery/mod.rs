@@ -124,14 +124,16 @@ impl Modulus {
         out
     }
 
-    /// `a * R mod m`, fully reduced, for `a` of `n_limbs()` limbs: one factor in this form saves a product's second step.
+    /// `a * R mod m`, fully reduced, for any `a` of `n_limbs()` limbs. A factor in this form saves
+    /// the second half of a product.
     pub fn to_montgomery(&self, a: &[u64]) -> Limbs {
         let mut out = self.montgomery_product(a, &self.r_squared);
         limbs::reduce_once(&mut out, 0, &self.limbs);
         out
     }
 
-    /// `a * b / R mod m`, fully reduced, where one factor is below `m` and the other is any number of `n_limbs()` limbs.
+    /// `a * b / R mod m`, fully reduced, where one factor is below `m` and the other is any number
+    /// of `n_limbs()` limbs.
     pub fn montgomery_multiply(&self, a: &[u64], b: &[u64]) -> Limbs {
         let mut out = self.montgomery_product(a, b);
         limbs::reduce_once(&mut out, 0, &self.limbs);

@@ -11,7 +11,8 @@ use crate::limbs::{self, Limbs};
 use crate::montgomery::{Exponent, Kernel, Modulus, Power};
 use crate::random::{Random, RandomError};
 
-/// Operations that one `r` and its squares serve. A fresh pair costs a private and a public operation that share no batch.
+/// Operations that one `r` and its squares serve. A fresh pair costs a private and a public operation
+/// that share no batch.
 const USES_MAX: u32 = 256;
 
 /// Draws without success that leave no doubt: the powers are wrong, not the numbers unlucky.

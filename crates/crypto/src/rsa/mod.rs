@@ -23,7 +23,7 @@ pub struct PublicOperation<'a> {
     pub input: &'a [u8],
 }
 
-/// The input has not the length of the modulus, or is not below it (RFC 8017 §5.1, §5.2: "representative out of range").
+/// The input has not the length of the modulus, or is not below it (RFC 8017 §5.1, "representative out of range").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InputRange;
 
