@@ -14,7 +14,6 @@ use crate::arguments::{self, Params};
 use crate::catalogue::{self, ElementInfo};
 use crate::check;
 use crate::connect::{self, Joined};
-use crate::consts::ConstEnv;
 use crate::elaborate::{self, Elaborated, Node};
 use crate::files::{self, Files, ParsedFile};
 use crate::graph::{Graph, Instance};
@@ -22,9 +21,9 @@ use crate::instances::{self, Blueprint, Lowering};
 use crate::library::Library;
 use crate::loader::Loader;
 use crate::meta::{self, Metadata};
-use crate::ports::{self, MessageTypes, Side};
 use crate::resolve;
 use crate::scope::{Decls, Diagnostics};
+use crate::unused;
 
 /// What the front end found out about a file and its imports.
 #[derive(Default)]
@@ -66,7 +65,7 @@ pub fn analyze(root: &str, loader: &dyn Loader) -> Analysis {
     Analysis { sources, diagnostics, files: parsed, library, graph, design }
 }
 
-/// Checks everything that depends on whole files: the graph, the bodies of what it instantiates, and the root's other elements.
+/// Checks everything that depends on whole files: the graph, the bodies of what it instantiates, and the root's other declarations.
 fn application(
     parsed: &[ParsedFile],
     decls: &Decls<'_>,
@@ -97,7 +96,7 @@ fn application(
     let used: BTreeSet<Span> = elaborated.nodes.iter().map(|node| node.decl.span).collect();
     let metadata = meta::collect(elaborated.nodes.iter().map(|node| node.decl), decls, diags);
     let lowered = if metadata.is_incomplete { None } else { lower_nodes(&elaborated, decls, &metadata, diags) };
-    lower_unused(root, &used, decls, diags);
+    unused::check(root, &used, decls, sources, diags);
 
     if stmts.is_empty() {
         return (None, None);
@@ -129,32 +128,6 @@ fn lower_nodes(
 
 fn blueprint<'x, 'a>(node: &'x Node<'a>) -> Blueprint<'x, 'a> {
     Blueprint { element: node.decl, params: &node.params, inputs: &node.inputs, outputs: &node.outputs }
-}
-
-/// Lowers each element of the root file that the graph does not use, with its default parameters, only to report its faults.
-fn lower_unused(root: &ParsedFile, used: &BTreeSet<Span>, decls: &Decls<'_>, diags: &mut Diagnostics) {
-    let elements = root.ast.items.iter().filter_map(|item| match item {
-        Item::Element(element) => Some(element),
-        _ => None,
-    });
-    for element in elements.filter(|element| !used.contains(&element.span)) {
-        let metadata = meta::collect([element], decls, diags);
-        if metadata.is_incomplete {
-            continue;
-        }
-        let Some(params) = arguments::smallest(&element.params, decls, diags) else { continue };
-        let mut types = MessageTypes::new();
-        let env = ConstEnv { decls, names: params.iter().cloned().collect() };
-        let mut side = |list, noun| {
-            let side = Side { list, count: None, default: ports::default_message(element), noun };
-            ports::message_types(&side, &env, &mut types).map_err(|diagnostic| diags.add(diagnostic)).ok()
-        };
-        let (Some(inputs), Some(outputs)) = (side(&element.inputs, "input"), side(&element.outputs, "output")) else { continue };
-        let message_types = types.complete(&metadata.fields);
-        let mut lowering = Lowering::new(decls, &message_types, &metadata.by_name);
-        let blueprint = Blueprint { element, params: &params, inputs: &inputs, outputs: &outputs };
-        lowering.lower(&blueprint, &element.name.text, diags);
-    }
 }
 
 fn graph(name: String, elaborated: &Elaborated<'_>, channels: &[Joined], metadata: &Metadata<'_>) -> Graph {

@@ -17,6 +17,7 @@ mod connect;
 mod check;
 mod meta;
 mod instances;
+mod unused;
 pub mod graph;
 pub mod catalogue;
 mod number;
