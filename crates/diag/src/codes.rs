@@ -136,6 +136,7 @@ codes! {
     W0301 Warning "bound not proven";
     W0302 Warning "index out of range";
     W0303 Warning "writes without input, waits for input";
+    W0304 Warning "wraps before it is widened";
     // Element structure.
     E0401 Error "element declared twice";
     E0402 Error "type declared twice";

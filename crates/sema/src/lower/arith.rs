@@ -71,7 +71,38 @@ impl Lowerer<'_, '_> {
         if to.kind == IntKind::Bool {
             return self.emit.is_true(from.value);
         }
+        if to.width > from.ty.width {
+            self.warn_narrow(from);
+        }
         self.emit.resize(from.value, to.width, from.ty.signed)
+    }
+
+    /// Remembers a result beside a literal that may have wrapped in its exact width, for [`Self::warn_narrow`].
+    pub(super) fn note_narrow(&mut self, op: BinaryOp, a: Scalar, b: Scalar, result: Scalar, span: Span) {
+        let exact = result.ty.kind == IntKind::Exact && !result.ty.signed && result.ty.width.bits() < 64;
+        if !exact || a.literal == b.literal || self.emit.known(result.value).is_some() {
+            return;
+        }
+        let highest = |scalar: Scalar| super::ranges::range(&self.emit, scalar.value).map(|range| u128::from(range.hi));
+        let (Some(x), Some(y)) = (highest(a), highest(b)) else { return };
+        let largest = match op {
+            BinaryOp::Add => x + y,
+            BinaryOp::Mul => x * y,
+            BinaryOp::Shl if b.literal && y < 64 => x << y,
+            _ => return,
+        };
+        if largest >> result.ty.width.bits() != 0 {
+            self.narrow.insert((self.body_id, result.value), span);
+        }
+    }
+
+    /// Warns of a result that is widened after it may have wrapped.
+    fn warn_narrow(&mut self, from: Scalar) {
+        let Some(&span) = self.narrow.get(&(self.body_id, from.value)) else { return };
+        let bits = from.ty.width.bits();
+        let message = format!("this wraps at {bits} bits before it is used in a wider place");
+        let help = format!("cast an operand first, as in `4 * (uint)x`; if it should wrap, cast the result: `(uint<{bits}>)(x + 1)`");
+        self.warn(Code::W0304, span, message, help);
     }
 
     /// The type in which two operands are computed or compared.

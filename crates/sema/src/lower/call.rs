@@ -10,7 +10,7 @@ use super::flow::{Fate, Frame};
 use super::names::Entity;
 use super::place::Place;
 use super::{Lowerer, Res};
-use crate::suggest::nearest;
+use crate::suggest::{instead_of_c_function, nearest};
 use crate::types::{IntType, Type};
 
 /// Every built-in function, for suggestions.
@@ -291,9 +291,10 @@ impl<'a> Lowerer<'a, '_> {
 
     fn unknown_function(&mut self, name: &ast::Ident) -> super::Reported {
         let known = self.decls.functions.keys().copied().chain(BUILT_INS);
-        let help = match nearest(&name.text, known) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => "declare the function in this file or import the file that does".to_string(),
+        let help = match (instead_of_c_function(&name.text), nearest(&name.text, known)) {
+            (Some(instead), _) => instead.to_string(),
+            (None, Some(near)) => format!("did you mean `{near}`?"),
+            (None, None) => "declare the function in this file or import the file that does".to_string(),
         };
         self.error(Code::E0309, name.span, format!("unknown function `{}`", name.text), help)
     }

@@ -11,7 +11,7 @@ use super::names::{Constant, Entity};
 use super::place::{Place, Storage, StoredLeaf};
 use super::{Lowerer, Res, Section, run};
 use crate::scope::ConstValue;
-use crate::suggest::nearest;
+use crate::suggest::{nearest, type_spelling};
 use crate::types::{IntKind, IntType, Type};
 
 /// Elements up to which an array may be declared: 2^28 words are 256 MiB of bytes.
@@ -67,13 +67,15 @@ impl<'a> Lowerer<'a, '_> {
                 known.extend(["uint32_t", "uint64_t", "int8_t", "int16_t", "int32_t", "int64_t"]);
                 known.extend(self.decls.structs.keys().chain(self.decls.headers.keys()).chain(self.decls.enums.keys()));
                 let is_qualified = span.end - span.start > name.len() as u32;
-                let help = match nearest(name, known) {
-                    Some(near) => format!("did you mean `{near}`?"),
-                    None if is_qualified => {
+                let help = match (type_spelling(name), nearest(name, known)) {
+                    (Some(exact), Some(near)) if exact.contains('<') => format!("did you mean `{near}`, or `{exact}`?"),
+                    (Some(meant), _) => format!("did you mean `{meant}`?"),
+                    (None, Some(near)) => format!("did you mean `{near}`?"),
+                    (None, None) if is_qualified => {
                         let advice = "declare a `struct` and functions on it, or use the element that does this";
                         format!("types of C++ libraries are not in the language: {advice}")
                     }
-                    None => "declare it with `struct`, `enum` or `.header`, or import the file that does".to_string(),
+                    (None, None) => "declare it with `struct`, `enum` or `.header`, or import the file that does".to_string(),
                 };
                 Err(self.error(Code::E0302, span, format!("unknown type `{name}`"), help))
             }

@@ -14,6 +14,7 @@ use super::flow::{Flow, Side};
 use super::names::Entity;
 use super::place::{Bits, Index, Place};
 use super::{Lowerer, Res};
+use crate::suggest::nearest;
 use crate::types::{IntType, StructKind, Type};
 
 /// The value of an expression: scalars in order of [`Type::scalars`].
@@ -136,7 +137,9 @@ impl<'a> Lowerer<'a, '_> {
                 let x = self.scalar(a)?;
                 let y = self.scalar(b)?;
                 self.emit.set_span(Some(span));
-                Ok(self.binary(*op, x, y).into())
+                let result = self.binary(*op, x, y);
+                self.note_narrow(*op, x, y, result, span);
+                Ok(result.into())
             }
             ExprKind::Assign { op, target, value } => self.assign(*op, target, value, span),
             ExprKind::Conditional(condition, yes, no) => self.conditional(condition, yes, no, span, expected),
@@ -333,7 +336,7 @@ impl<'a> Lowerer<'a, '_> {
         let help = match ty {
             Type::Struct(struct_type) => {
                 let names = struct_type.fields.iter().map(|(name, _)| name.as_str());
-                match crate::suggest::nearest(&field.text, names.clone()) {
+                match nearest(&field.text, names.clone()) {
                     Some(near) => format!("did you mean `{near}`?"),
                     None => format!("it has {}", names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")),
                 }
@@ -353,7 +356,11 @@ impl<'a> Lowerer<'a, '_> {
         }
         if self.is_object(base, "pkt")? {
             let message = format!("the packet has no field `{}`", field.text);
-            let help = format!("call it: `pkt.{}(…)`; metadata is `pkt.meta.name`", field.text);
+            let help = match nearest(&field.text, super::packet::METHODS) {
+                _ if super::packet::METHODS.contains(&field.text.as_str()) => format!("call it: `pkt.{}(…)`", field.text),
+                Some(near) => format!("did you mean `pkt.{near}(…)`?"),
+                None => "read bytes with `pkt.byte(o)`, `pkt.be16(o)`, headers with `pkt.header<H>(o)`; metadata is `pkt.meta.name`".to_string(),
+            };
             return Err(self.error(Code::E0307, field.span, message, help));
         }
         let value = self.value(base, None)?;
@@ -439,6 +446,12 @@ impl<'a> Lowerer<'a, '_> {
             return Ok(Rvalue::void());
         }
         let value = self.value(inner, Some(&ty))?;
+        if let (Type::Int(from), Type::Int(to), [scalar]) = (&value.ty, &ty, value.scalars.as_slice())
+            && from.width == to.width
+        {
+            // A cast to its own width says that it should wrap.
+            self.narrow.remove(&(self.body_id, *scalar));
+        }
         let value = self.coerced(value, &ty, inner.span)?;
         Ok(value)
     }

@@ -146,6 +146,10 @@ pub struct Lowerer<'a, 'd> {
     /// What this firing last wrote to each output, as slots; kept only for `set_output_ready`.
     output_data: Vec<Vec<usize>>,
     packet: element::PacketFacts,
+    /// Results that may have wrapped in an exact width, by body and value, and where.
+    narrow: HashMap<(u32, ValueId), Span>,
+    /// Indices that were reported as not proven, by body, value and array, and where first.
+    unproven: HashMap<(u32, ValueId, String), Span>,
 }
 
 impl<'a, 'd> Lowerer<'a, 'd> {
@@ -189,6 +193,8 @@ impl<'a, 'd> Lowerer<'a, 'd> {
             written: None,
             output_data: Vec::new(),
             packet: element::PacketFacts::default(),
+            narrow: HashMap::new(),
+            unproven: HashMap::new(),
         }
     }
 

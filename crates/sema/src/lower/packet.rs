@@ -17,7 +17,7 @@ use crate::suggest::nearest;
 use crate::types::{IntType, StructKind, Type};
 
 /// Methods of `pkt`, for suggestions.
-const METHODS: [&str; 30] = [
+pub(super) const METHODS: [&str; 30] = [
     "avail", "has", "byte", "be16", "be32", "be64", "le16", "le32", "le64", "set_byte", "set_be16", "set_be32", "set_be64",
     "set_le16", "set_le32", "set_le64", "header", "set_header", "push", "pop", "push_at", "pop_at", "in_port", "time_ns", "short",
     "len", "truncate", "append", "error", "missing",

@@ -322,6 +322,14 @@ impl Lowerer<'_, '_> {
         if super::ranges::range(&self.emit, index.value).is_some_and(|range| range.hi < dim) {
             return;
         }
+        // A later access with the same index needs the same test: one report is enough.
+        let reports = &self.reports;
+        let is_reported = |first: &Span| reports.iter().any(|old| old.code == Code::W0301 && old.primary.span == *first);
+        let key = (self.body_id, index.value, place.name.clone());
+        if self.unproven.get(&key).is_some_and(is_reported) {
+            return;
+        }
+        self.unproven.insert(key, index.span);
         let message = format!("cannot prove that this index of `{}` is below {dim}", place.name);
         let help = format!("test it first (`if (i < {dim})`), or reduce it (`i % {dim}`); out of range reads give 0, writes are ignored");
         self.warn(Code::W0301, index.span, message, help);

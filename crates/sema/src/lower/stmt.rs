@@ -7,7 +7,7 @@ use syntax::ast::{Block, Expr, ExprKind, Stmt, StmtKind, SwitchArm};
 use super::arith::Scalar;
 use super::flow::{Exits, Fate, Flow, Side, Target};
 use super::names::{Constant, Entity};
-use super::{Lowerer, Res, Reported, STATEMENTS_MAX};
+use super::{Lowerer, Res, Reported, STATEMENTS_MAX, Section};
 use crate::types::{IntType, Type};
 
 /// Copies that one `.repeat` may make.
@@ -210,7 +210,14 @@ impl<'a> Lowerer<'a, '_> {
                     self.value(value, None)?;
                 }
                 if !self.calls.is_empty() || !frame.value_is_optional {
-                    let help = "give the function a result type, or return nothing";
+                    let help = match (self.calls.is_empty(), self.section) {
+                        (true, Section::Packet | Section::Tail | Section::End) => {
+                            "write `emit(port); return;` to send the packet, `drop(\"reason\"); return;` to drop it"
+                        }
+                        (true, Section::Signal) => "assign to the result by its name, then write `return;`",
+                        (true, _) => "write `return;`",
+                        (false, _) => "give the function a result type, or return nothing",
+                    };
                     return Err(self.error(Code::E0323, span, "nothing is returned from here", help));
                 }
             }
