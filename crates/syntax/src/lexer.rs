@@ -298,8 +298,14 @@ impl Lexer<'_> {
         if named && closed {
             self.push(TokenKind::Dollar, start);
         } else {
+            // The rest of a `${…}` belongs to it: its `}` closes nothing else.
+            let rest = &self.text[self.at..self.line_end(self.at)];
+            if let Some(length) = rest.find('}').filter(|_| braced) {
+                self.at += length + 1;
+            }
+            let message = if named { "`${…}` holds more than a name" } else { "`$` without a name" };
             let help = "write `$i` or `${i}` with the variable of the surrounding `.repeat`";
-            self.report(Code::E0110, start, self.at, "`$` without a name", help);
+            self.report(Code::E0110, start, self.at, message, help);
         }
     }
 
@@ -326,7 +332,11 @@ impl Lexer<'_> {
             }
             "include" => {
                 let path = rest.trim().trim_matches(['"', '<', '>']);
-                let help = format!("write `import \"{path}\";`");
+                let help = if path.ends_with(".clnp") {
+                    format!("write `import \"{path}\";`")
+                } else {
+                    "remove the line: built-ins need no header, and elements come with `import \"path.clnp\";`".to_string()
+                };
                 self.report(Code::E0121, start, self.at, "`#include` is not part of the language", help);
             }
             _ => {

@@ -287,6 +287,9 @@ impl Parser<'_> {
                 break;
             }
         }
+        if self.at(TokenKind::Colon) {
+            return Err(self.unexpected("`,` or `)`", "arguments with a name are written `NAME = value`"));
+        }
         self.close(TokenKind::RParen, open)?;
         Ok(())
     }
@@ -359,6 +362,16 @@ impl Parser<'_> {
         if self.at(TokenKind::Lt) && self.kind_at(1) == TokenKind::Minus {
             let help = "arrows point from the sender to the receiver: write `sender -> receiver`";
             return self.report(Diagnostic::new(Code::E0126, self.span(), "`<-` is no arrow", help));
+        }
+        if self.at(TokenKind::MinusMinus) || (self.at(TokenKind::Minus) && self.same_line(0)) {
+            return self.unexpected("`->` or `=>`", "arrows are `->` (lossless) and `=>` (lossy)");
+        }
+        if self.at(TokenKind::Eq) && self.same_line(0) {
+            return self.unexpected("`->`, `=>` or `::`", "declare an instance with `Element :: name (1, 1)`");
+        }
+        if self.at(TokenKind::Dot) && self.same_line(0) {
+            let help = "signals are called from the control file: `@end name.signal`; a graph is instances and connections";
+            return self.unexpected("`->`, `=>` or `::`", help);
         }
         if self.token().line_break || matches!(self.kind(), TokenKind::End | TokenKind::Semi | TokenKind::RBrace) {
             return self.report(Diagnostic::new(Code::E0126, span, "this is connected to nothing", STATEMENT_HELP));

@@ -403,7 +403,10 @@ impl Parser<'_> {
 
     fn unexpected(&mut self, expected: &str, help: &str) -> Reported {
         let message = format!("expected {expected}, found {}", self.found());
-        self.report(Diagnostic::new(Code::E0101, self.span(), message, help).label(format!("expected {expected}")))
+        // What the file lacks at its end belongs behind its last word, not on an empty line.
+        let at_end = self.at(TokenKind::End) && self.pos > 0;
+        let span = if at_end { self.previous_span().after() } else { self.span() };
+        self.report(Diagnostic::new(Code::E0101, span, message, help).label(format!("expected {expected}")))
     }
 
     /// Reports a construct that the language leaves out; one of a kind per statement.
