@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use sema::suggest::nearest;
 use serde::Serialize;
 
 use super::args::ElementsArgs;
@@ -52,11 +53,14 @@ fn entries(dirs: &[PathBuf]) -> Result<Vec<CatalogueEntry>, Failure> {
 }
 
 fn unknown(name: &str, entries: &[CatalogueEntry]) -> Failure {
-    let names = entries.iter().flat_map(|entry| [&entry.name].into_iter().chain(&entry.aliases));
+    let known = || entries.iter().flat_map(|entry| [&entry.name].into_iter().chain(&entry.aliases)).map(String::as_str);
     let wanted = name.to_lowercase();
-    let close: Vec<&str> = names.map(String::as_str).filter(|known| known.to_lowercase().contains(&wanted)).collect();
+    let close: Vec<&str> = known().filter(|known| known.to_lowercase().contains(&wanted)).collect();
     let hint = match close.as_slice() {
-        [] => "`flitwork elements` lists all".to_string(),
+        [] => match nearest(name, known()) {
+            Some(near) => format!("did you mean {near}? `flitwork elements` lists all"),
+            None => "`flitwork elements` lists all".to_string(),
+        },
         close => format!("did you mean {}?", close.join(", ")),
     };
     Failure::usage(format!("the library has no element `{name}`; {hint}"))

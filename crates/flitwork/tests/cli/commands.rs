@@ -48,6 +48,13 @@ fn explain_refuses_an_unknown_code() {
 }
 
 #[test]
+fn a_misspelt_element_is_recognised() {
+    let folder = Folder::new("a_misspelt_element");
+    let ended = folder.flitwork(&["elements", "Cuonter"]).with_code(2);
+    assert_eq!(ended.stderr, "error: the library has no element `Cuonter`; did you mean Counter? `flitwork elements` lists all\n");
+}
+
+#[test]
 fn check_accepts_a_sound_application() {
     let folder = Folder::new("check_sound");
     folder.write("app.clnp", PASS);
