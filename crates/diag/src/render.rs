@@ -69,7 +69,10 @@ impl<'a> Lines<'a> {
         let covered = spans.iter().copied().reduce(Span::to).expect("a report has a place");
         let source = sources.file(covered.file);
         let bytes = clamped(covered, source);
-        let start = source.text[..bytes.start].rfind('\n').map_or(0, |at| at + 1);
+        // What is missing at the end of a file is shown behind its last line.
+        let at_end = bytes.start == source.text.len() && source.text.ends_with('\n');
+        let before = &source.text[..bytes.start - usize::from(at_end)];
+        let start = before.rfind('\n').map_or(0, |at| at + 1);
         let end = source.text[bytes.end..].find('\n').map_or(source.text.len(), |at| bytes.end + at + 1);
         Lines { source, bytes: start..end }
     }

@@ -130,7 +130,7 @@ impl<'a> Lowerer<'a, '_> {
     }
 
     /// The error for a name that stands for nothing.
-    pub fn unknown_name(&mut self, name: &str, span: Span) -> super::Reported {
+    pub fn unknown_name(&mut self, name: &str, span: Span) -> Reported {
         let mut candidates: Vec<&str> =
             self.scopes[self.scope_base..].iter().flat_map(|scope| scope.keys().map(String::as_str)).collect();
         candidates.extend(self.element_names.keys().map(String::as_str));
