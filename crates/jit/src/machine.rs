@@ -114,10 +114,12 @@ impl Core {
 }
 
 impl Machine {
-    /// Compiles an element; its state is at reset, and `.init` has not run.
+    /// Compiles an element; its state is at reset, and `.init` has not run. Panics if it has more than 32 ports on a side.
     pub fn new(design: Verified<'_>, element: ElementId, options: Options) -> Result<Machine, Error> {
         let design = design.design();
         let element = &design.elements[element.index()];
+        let n_ports = element.inputs.len().max(element.outputs.len());
+        assert!(n_ports <= PORTS_MAX, "masks have a bit for each port");
         let words = |ports: &[ir::Port]| ports.iter().map(|port| message_words(design, port.message)).collect();
         let (input_words, output_words): (Vec<usize>, Vec<usize>) = (words(&element.inputs), words(&element.outputs));
         let output_stride = output_words.iter().copied().max().unwrap_or(0);

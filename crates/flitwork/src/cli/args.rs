@@ -218,7 +218,7 @@ pub struct RunArgs {
     #[arg(long)]
     pub json: bool,
     /// What executes the elements
-    #[arg(long, value_enum, default_value_t = Engine::Interp)]
+    #[arg(long, value_enum, default_value_t = Engine::Jit)]
     pub engine: Engine,
     /// Stop at the first array access out of range, and say where it is
     #[arg(long)]
@@ -234,10 +234,10 @@ pub struct RunArgs {
 /// Engines that can run a design.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Engine {
-    /// The reference interpreter
-    Interp,
-    /// Native code: the same results, faster
+    /// Native code
     Jit,
+    /// The reference interpreter: the same results, slower, on every processor
+    Interp,
 }
 
 impl Engine {

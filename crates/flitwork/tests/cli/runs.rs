@@ -57,7 +57,7 @@ fn json_is_one_object_with_totals_and_rows() {
         "throughput", "totals",
     ];
     assert_eq!(keys, expected);
-    assert_eq!((&report["engine"], &report["interrupted"], &report["errors"]), (&json!("interp"), &json!(false), &json!([])));
+    assert_eq!((&report["engine"], &report["interrupted"], &report["errors"]), (&json!("jit"), &json!(false), &json!([])));
     assert!(report["throughput"]["packets_per_second"].as_f64().unwrap() > 0.0);
 }
 
