@@ -9,8 +9,8 @@ use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module, default_libcall_names};
 
-use crate::context::Context;
 use crate::callees::{CalleeId, callees};
+use crate::context::Context;
 use crate::{Error, memory::State};
 
 /// What code is called as; the result is 0 or the number of a trap site, from 1.

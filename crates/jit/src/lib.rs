@@ -6,10 +6,10 @@
 //!
 //! Unsafe code lives in `machine.rs`, `memory.rs`, `callees.rs` and `code.rs` alone.
 
+mod callees;
 mod code;
 mod context;
 mod error;
-mod callees;
 mod layout;
 mod limbs;
 mod lower;

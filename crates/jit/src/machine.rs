@@ -5,7 +5,7 @@ use ir::engine::{
     DropCause, Fate, Firing, Inputs, Options, PIECE_BYTES, Packet, PacketFiring, Trap, TrapKind, data_of,
     message_words, put_data,
 };
-use ir::{Design, Element, ElementId, MessageKind, Value, Verified, Width};
+use ir::{Design, Element, ElementId, MessageKind, MessageTypeId, Value, Verified, Width};
 
 use crate::Error;
 use crate::code::{Assembly, CodeMemory, EntryPoint};
@@ -134,12 +134,7 @@ impl Machine {
         };
         let mut tables = Tables::default();
         let mut assembly = Assembly::new()?;
-        let mut compiled = Vec::new();
-        for (name, body) in element.bodies() {
-            let outcome = compile(&mut assembly, input, body, &mut tables);
-            let in_body = |message| Error::Body { element: element.name.clone(), body: name, message };
-            compiled.push(outcome.map_err(in_body)?);
-        }
+        let compiled = compile_bodies(&mut assembly, input, &mut tables)?;
         let memory = assembly.finish()?;
         let io_words = compiled.iter().map(|body| body.io_words).max().unwrap_or(0);
         let asks_outcome = compiled.iter().any(|body| body.asks_outcome);
@@ -151,18 +146,7 @@ impl Machine {
         // In the order of `Element::bodies`.
         let mut next = || bodies.next().expect("each body was compiled");
         let init = element.init.as_ref().map(|_| next());
-        let handler = match &element.handler {
-            ir::Handler::Flit(_) => Handler::Flit(next()),
-            ir::Handler::Packet { window, grow, store, tail, end, .. } => Handler::Packet(Box::new(PacketBodies {
-                window: *window as usize,
-                grow: *grow as usize,
-                store: *store,
-                meta_words: (ir::side::side_width(design).bits() - ir::side::META_LO).div_ceil(64) as usize,
-                head: next(),
-                tail: tail.as_ref().map(|_| next()),
-                end: end.as_ref().map(|_| next()),
-            })),
-        };
+        let handler = handler(design, element, &mut next);
         let signals = element.signals.iter().map(|_| next()).collect();
         let core = Core {
             state: State::new(&element.vars, layout),
@@ -171,16 +155,7 @@ impl Machine {
             io: vec![0; io_words.max(1)],
             outputs: vec![0; output_stride * output_words.len()],
             output_stride,
-            zeros: vec![
-                0;
-                design
-                    .message_types
-                    .iter()
-                    .enumerate()
-                    .map(|(i, _)| message_words(design, ir::MessageTypeId(i as u32)))
-                    .max()
-                    .unwrap_or(0)
-            ],
+            zeros: vec![0; message_words_max(design)],
             traps: tables.traps,
             rounds_max: options.loop_rounds_max,
             _memory: memory,
@@ -345,6 +320,43 @@ impl Machine {
     pub fn state(&self) -> impl Iterator<Item = (&str, Vec<Value>)> {
         self.core.state.values()
     }
+}
+
+/// Compiles all bodies, in the order of [`Element::bodies`].
+fn compile_bodies(
+    assembly: &mut Assembly,
+    input: ElementInput<'_>,
+    tables: &mut Tables,
+) -> Result<Vec<Compiled>, Error> {
+    let mut compiled = Vec::new();
+    for (name, body) in input.element.bodies() {
+        let outcome = compile(assembly, input, body, tables);
+        let in_body = |message| Error::Body { element: input.element.name.clone(), body: name, message };
+        compiled.push(outcome.map_err(in_body)?);
+    }
+    Ok(compiled)
+}
+
+/// The handler, whose bodies are the next ones.
+fn handler(design: &Design, element: &Element, next: &mut dyn FnMut() -> Body) -> Handler {
+    match &element.handler {
+        ir::Handler::Flit(_) => Handler::Flit(next()),
+        ir::Handler::Packet { window, grow, store, tail, end, .. } => Handler::Packet(Box::new(PacketBodies {
+            window: *window as usize,
+            grow: *grow as usize,
+            store: *store,
+            meta_words: (ir::side::side_width(design).bits() - ir::side::META_LO).div_ceil(64) as usize,
+            head: next(),
+            tail: tail.as_ref().map(|_| next()),
+            end: end.as_ref().map(|_| next()),
+        })),
+    }
+}
+
+/// Words of the design's longest message.
+fn message_words_max(design: &Design) -> usize {
+    let types = (0..design.message_types.len() as u32).map(MessageTypeId);
+    types.map(|message| message_words(design, message)).max().unwrap_or(0)
 }
 
 fn packet_outputs(design: &Design, element: &Element) -> u64 {

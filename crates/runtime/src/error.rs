@@ -59,7 +59,10 @@ impl RunError {
         match self {
             RunError::Trap { trap, .. } => trap.span,
             RunError::TooManyPorts { span, .. } => Some(*span),
-            RunError::Livelock { .. } | RunError::Sink { .. } | RunError::NoSuchBoundary { .. } | RunError::Engine(_) => None,
+            RunError::Livelock { .. }
+            | RunError::Sink { .. }
+            | RunError::NoSuchBoundary { .. }
+            | RunError::Engine(_) => None,
         }
     }
 }

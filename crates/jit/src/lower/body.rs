@@ -11,9 +11,9 @@ use ir::{Attr, Body, Design, Element, Op, OpId, Opcode, Span};
 use super::access::Region;
 use super::state::LocalPlace;
 use super::value::{INLINE_LIMBS, Val, n_limbs};
+use crate::callees::CalleeId;
 use crate::code::{Assembly, Defined};
 use crate::context::{Context, TraceText};
-use crate::callees::CalleeId;
 use crate::layout::{LIMB, Layout};
 
 /// Places in the frame for operands and result of a callee that are at home in registers.

@@ -11,8 +11,8 @@ use ir::{Attr, Op, Opcode, ValueId};
 use super::access::Region;
 use super::body::{Lowerer, SCRATCH_A, SCRATCH_D};
 use super::value::{INLINE_LIMBS, Val, n_limbs, ones};
-use crate::context::{Context, DROP_OWN};
 use crate::callees::CalleeId;
+use crate::context::{Context, DROP_OWN};
 use crate::layout::LIMB;
 
 /// A run of bytes that one machine access moves: where it stands, and which limb holds it from which bit on.
