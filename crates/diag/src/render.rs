@@ -79,7 +79,9 @@ impl<'a> Lines<'a> {
 
     fn excerpt(&self) -> Snippet<'a, annotate_snippets::Annotation<'a>> {
         let first = self.source.position(self.bytes.start as u32).line;
-        Snippet::source(&self.source.text[self.bytes.clone()]).line_start(first as usize).path(self.source.name.as_str())
+        Snippet::source(&self.source.text[self.bytes.clone()])
+            .line_start(first as usize)
+            .path(self.source.name.as_str())
     }
 
     fn annotation<'l>(&self, label: &'l Label, kind: AnnotationKind) -> annotate_snippets::Annotation<'l> {

@@ -99,7 +99,12 @@ fn entry(info: ElementInfo, import_paths: &[String]) -> CatalogueEntry {
         params: info
             .params
             .into_iter()
-            .map(|param| ParamEntry { name: param.name, ty: param.ty, default: param.default, range: param.range.map(range) })
+            .map(|param| ParamEntry {
+                name: param.name,
+                ty: param.ty,
+                default: param.default,
+                range: param.range.map(range),
+            })
             .collect(),
         signals: info.signals.into_iter().map(signal).collect(),
         name: info.name,

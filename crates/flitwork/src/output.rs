@@ -29,7 +29,11 @@ enum Sink {
     /// A device or a pipe.
     Direct(File),
     /// `target` is the file behind `path`, links followed.
-    Temporary { file: File, temporary: PathBuf, target: PathBuf },
+    Temporary {
+        file: File,
+        temporary: PathBuf,
+        target: PathBuf,
+    },
     /// Committed or given up.
     Closed,
 }

@@ -2,11 +2,11 @@
 //!
 //! Every test works in a fresh folder of its own.
 
-#[path = "cli/program.rs"]
-mod program;
 #[path = "cli/commands.rs"]
 mod commands;
-#[path = "cli/runs.rs"]
-mod runs;
 #[path = "cli/outputs.rs"]
 mod outputs;
+#[path = "cli/program.rs"]
+mod program;
+#[path = "cli/runs.rs"]
+mod runs;

@@ -42,14 +42,17 @@ fn blocks(page: &Path) -> Vec<Block> {
     let (mut code, mut is_wrong) = (None, false);
     for (line, number) in text.lines().zip(1..) {
         match &mut open {
-            Some(_) if line.starts_with("```") => found.extend(open.take().filter(|(is_source, _)| *is_source).map(|(_, block)| block)),
+            Some(_) if line.starts_with("```") => {
+                found.extend(open.take().filter(|(is_source, _)| *is_source).map(|(_, block)| block))
+            }
             Some((_, block)) => {
                 block.text.push_str(line);
                 block.text.push('\n');
             }
             None if line.starts_with("```") => {
                 let wrong = code.clone().filter(|_| is_wrong);
-                open = Some((line == "```clnp", Block { place: format!("{name}:{number}"), wrong, text: String::new() }));
+                open =
+                    Some((line == "```clnp", Block { place: format!("{name}:{number}"), wrong, text: String::new() }));
             }
             None if line.starts_with('#') => {
                 is_wrong = false;
@@ -68,7 +71,8 @@ fn blocks(page: &Path) -> Vec<Block> {
 fn reports(block: &Block, folder: &Path) -> Vec<String> {
     let path = folder.join(format!("{}.clnp", block.place.replace(['/', ':', '.'], "_")));
     fs::write(&path, &block.text).expect("writable");
-    let output = Command::new(env!("CARGO_BIN_EXE_flitwork")).args(["check", "--json"]).arg(&path).output().expect("starts");
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_flitwork")).args(["check", "--json"]).arg(&path).output().expect("starts");
     let report: Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
     let listed = report["diagnostics"].as_array().expect("a list of reports");
     let text = |report: &Value, member: &str| report[member].as_str().expect("a text").to_string();

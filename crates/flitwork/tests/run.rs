@@ -6,10 +6,10 @@
 
 #[path = "run/case.rs"]
 mod case;
-#[path = "run/packets.rs"]
-mod packets;
 #[path = "run/examples.rs"]
 mod examples;
+#[path = "run/packets.rs"]
+mod packets;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -353,7 +353,8 @@ impl<'d> Runtime<'d> {
         let n_elements = self.elements.len();
         for idx in 0..self.out_ports.len() {
             // Only a message that waited for its port has reason to leave because of the time.
-            let waits = self.out_ports[idx].channel.is_some_and(|channel| self.channels[channel as usize].is_readable());
+            let waits =
+                self.out_ports[idx].channel.is_some_and(|channel| self.channels[channel as usize].is_readable());
             if waits {
                 self.enqueue((n_elements + idx) as u32);
             }

@@ -122,7 +122,8 @@ fn lower_nodes(
 ) -> Option<Vec<crate::scope::Lowered>> {
     let message_types = elaborated.message_types.complete(&metadata.fields);
     let mut lowering = Lowering::new(decls, &message_types, &metadata.by_name);
-    let lowered: Vec<_> = elaborated.nodes.iter().map(|node| lowering.lower(&blueprint(node), &node.name, diags)).collect();
+    let lowered: Vec<_> =
+        elaborated.nodes.iter().map(|node| lowering.lower(&blueprint(node), &node.name, diags)).collect();
     lowered.into_iter().collect()
 }
 

@@ -63,7 +63,9 @@ pub fn smallest(params: &[ParamDecl], decls: &Decls<'_>, diags: &mut Diagnostics
     let mut bound = Vec::new();
     for param in params {
         let value = match (&param.default, &param.range) {
-            (Some(default), _) => consts::eval(default, &env).and_then(|value| checked(param, &value, default.span, &env)),
+            (Some(default), _) => {
+                consts::eval(default, &env).and_then(|value| checked(param, &value, default.span, &env))
+            }
             (None, Some((low, _))) => consts::eval(low, &env).and_then(|value| checked(param, &value, low.span, &env)),
             (None, None) => {
                 int_type(&param.ty, &env).and_then(|int| converted(param, &Number::from(1), int, param.span))
@@ -125,7 +127,8 @@ fn assign<'a>(arguments: &Arguments<'_, 'a>, diags: &mut Diagnostics) -> Option<
 
 fn given_twice(param: &ParamDecl, arg: &ast::InstanceArg, earlier: &ast::InstanceArg) -> Diagnostic {
     let message = format!("parameter `{}` is given twice", param.name.text);
-    Diagnostic::new(Code::E0223, arg.value.span, message, "remove one of the two").related(earlier.value.span, "first given here")
+    Diagnostic::new(Code::E0223, arg.value.span, message, "remove one of the two")
+        .related(earlier.value.span, "first given here")
 }
 
 fn unknown_parameter(callee: &str, params: &[ParamDecl], name: &ast::Ident) -> Diagnostic {
@@ -163,9 +166,15 @@ pub fn counted(n: usize, noun: &str) -> String {
 }
 
 /// The value in the parameter's type, if type and declared range hold it.
-fn checked(param: &ParamDecl, value: &ConstValue, span: Span, env: &ConstEnv<'_, '_>) -> Result<ConstValue, Diagnostic> {
+fn checked(
+    param: &ParamDecl,
+    value: &ConstValue,
+    span: Span,
+    env: &ConstEnv<'_, '_>,
+) -> Result<ConstValue, Diagnostic> {
     let int = int_type(&param.ty, env)?;
-    let number = if int.kind == IntKind::Bool { Number::from(u64::from(!value.value.is_zero())) } else { Number::of(value) };
+    let number =
+        if int.kind == IntKind::Bool { Number::from(u64::from(!value.value.is_zero())) } else { Number::of(value) };
     let converted = converted(param, &number, int, span)?;
     let Some((low, high)) = &param.range else { return Ok(converted) };
     let (low, high) = (Number::of(&consts::eval(low, env)?), Number::of(&consts::eval(high, env)?));

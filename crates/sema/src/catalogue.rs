@@ -187,12 +187,9 @@ impl Reader<'_> {
                 params: typed(params),
                 results: Vec::new(),
             },
-            SignalDecl::Typed { doc, name, params, results, .. } => SignalInfo {
-                name: name.text.clone(),
-                doc: doc.clone(),
-                params: typed(params),
-                results: typed(results),
-            },
+            SignalDecl::Typed { doc, name, params, results, .. } => {
+                SignalInfo { name: name.text.clone(), doc: doc.clone(), params: typed(params), results: typed(results) }
+            }
         }
     }
 

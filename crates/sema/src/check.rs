@@ -19,7 +19,8 @@ pub fn open_ports(elaborated: &Elaborated<'_>, diags: &mut Diagnostics) {
     let is_used = |end: End, role: Role| elaborated.used.contains_key(&(end, role));
     for (at, node) in elaborated.nodes.iter().enumerate().filter(|(_, node)| !node.is_in_doubt) {
         let open = |n_ports: usize, role| open_numbers(n_ports as u32, |port| is_used(End::Node(at, port), role));
-        let open = Open { inputs: open(node.inputs.len(), Role::Sink), outputs: open(node.outputs.len(), Role::Source) };
+        let open =
+            Open { inputs: open(node.inputs.len(), Role::Sink), outputs: open(node.outputs.len(), Role::Source) };
         open.report(&node.name, node.span, node.inputs.len() + node.outputs.len(), diags);
     }
     for (at, joint) in elaborated.joints.iter().enumerate().filter(|(_, joint)| !joint.is_in_doubt) {
@@ -104,7 +105,8 @@ pub fn cycles(elaborated: &Elaborated<'_>, channels: &[Joined], diags: &mut Diag
     let n_nodes = elaborated.nodes.len();
     let mut next: Vec<Vec<Edge>> = vec![Vec::new(); n_nodes];
     for (at, Joined { channel, has_own_depth }) in channels.iter().enumerate() {
-        if let (ChannelEnd::Element { element: from, .. }, ChannelEnd::Element { element: to, .. }) = (channel.from, channel.to)
+        if let (ChannelEnd::Element { element: from, .. }, ChannelEnd::Element { element: to, .. }) =
+            (channel.from, channel.to)
             && !channel.lossy
             && !has_own_depth
         {

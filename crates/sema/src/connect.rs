@@ -79,12 +79,7 @@ fn follow(first: &RawLink, from_group: &BTreeMap<End, &RawLink>) -> Option<RawLi
             return Some(whole);
         }
         let next = from_group.get(&whole.to)?;
-        whole = RawLink {
-            to: next.to,
-            depth: whole.depth.max(next.depth),
-            lossy: whole.lossy || next.lossy,
-            ..whole
-        };
+        whole = RawLink { to: next.to, depth: whole.depth.max(next.depth), lossy: whole.lossy || next.lossy, ..whole };
     }
     None
 }
@@ -131,10 +126,12 @@ fn types_differ(link: &RawLink, types: (MessageTypeId, MessageTypeId), elaborate
         });
     let mut report = Diagnostic::new(Code::E0206, link.span, message, help);
     if let End::Node(at, _) = link.from {
-        report = report.related(elaborated.nodes[at].decl.outputs.span, format!("outputs of `{}`", elaborated.nodes[at].name));
+        report = report
+            .related(elaborated.nodes[at].decl.outputs.span, format!("outputs of `{}`", elaborated.nodes[at].name));
     }
     if let End::Node(at, _) = link.to {
-        report = report.related(elaborated.nodes[at].decl.inputs.span, format!("inputs of `{}`", elaborated.nodes[at].name));
+        report =
+            report.related(elaborated.nodes[at].decl.inputs.span, format!("inputs of `{}`", elaborated.nodes[at].name));
     }
     report
 }
@@ -144,14 +141,24 @@ fn other_output(from: End, wanted: MessageTypeId, elaborated: &Elaborated<'_>) -
     let End::Node(at, _) = from else { return None };
     let node = &elaborated.nodes[at];
     let port = node.outputs.iter().position(|&output| fit(output, wanted, elaborated))?;
-    Some(format!("connect `{}[{}]`, which sends `{}`", node.name, port + 1, elaborated.message_types.name(node.outputs[port])))
+    Some(format!(
+        "connect `{}[{}]`, which sends `{}`",
+        node.name,
+        port + 1,
+        elaborated.message_types.name(node.outputs[port])
+    ))
 }
 
 fn other_input(to: End, wanted: MessageTypeId, elaborated: &Elaborated<'_>) -> Option<String> {
     let End::Node(at, _) = to else { return None };
     let node = &elaborated.nodes[at];
     let port = node.inputs.iter().position(|&input| fit(wanted, input, elaborated))?;
-    Some(format!("connect to `[{}]{}`, which takes `{}`", port + 1, node.name, elaborated.message_types.name(node.inputs[port])))
+    Some(format!(
+        "connect to `[{}]{}`, which takes `{}`",
+        port + 1,
+        node.name,
+        elaborated.message_types.name(node.inputs[port])
+    ))
 }
 
 fn port_text(end: End, role: Role, elaborated: &Elaborated<'_>) -> String {
@@ -159,6 +166,8 @@ fn port_text(end: End, role: Role, elaborated: &Elaborated<'_>) -> String {
         (End::Node(at, port), Role::Source) => format!("`{}[{}]`", elaborated.nodes[at].name, port + 1),
         (End::Node(at, port), Role::Sink) => format!("`[{}]{}`", port + 1, elaborated.nodes[at].name),
         (End::Boundary(at), _) => format!("`{}`", elaborated.boundaries[at].name),
-        (End::Group(..) | End::Null | End::Unknown, _) => unreachable!("only ports with a type of their own can differ"),
+        (End::Group(..) | End::Null | End::Unknown, _) => {
+            unreachable!("only ports with a type of their own can differ")
+        }
     }
 }

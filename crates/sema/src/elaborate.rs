@@ -148,7 +148,13 @@ pub fn elaborate<'a>(
     library: &Library<'_>,
     diags: &mut Diagnostics,
 ) -> Elaborated<'a> {
-    let mut elaborator = Elaborator { out: Elaborated::empty(), library, diags, open_groups: Vec::new(), budget: expand::STATEMENTS_MAX };
+    let mut elaborator = Elaborator {
+        out: Elaborated::empty(),
+        library,
+        diags,
+        open_groups: Vec::new(),
+        budget: expand::STATEMENTS_MAX,
+    };
     let env = Rc::new(ConstEnv { decls, names: BTreeMap::new() });
     let flats = expand::expand(stmts, &env, &mut elaborator.budget, elaborator.diags);
     elaborator.scope(&flats, Scope::new(String::new(), None, Flags::default()));
@@ -281,7 +287,12 @@ impl<'a> Elaborator<'a, '_, '_> {
         for arg in &decl.config.args {
             if arg.name.as_ref().is_none_or(|name| name.text != "rate") {
                 let span = arg.name.as_ref().map_or(arg.value.span, |name| name.span);
-                self.diags.add(Diagnostic::new(Code::E0224, span, "a boundary port has one setting, `rate`", help.as_str()));
+                self.diags.add(Diagnostic::new(
+                    Code::E0224,
+                    span,
+                    "a boundary port has one setting, `rate`",
+                    help.as_str(),
+                ));
                 continue;
             }
             let Some(rate) = self.constant(&arg.value, env) else { continue };
@@ -326,7 +337,17 @@ impl<'a> Elaborator<'a, '_, '_> {
         let outputs = self.side(&element.outputs, "output", &wanted.config.n_outputs, element, &wanted, &params);
         let (Some(inputs), Some(outputs)) = (inputs, outputs) else { return Target::Unknown };
         let Wanted { name, flags, span, .. } = wanted;
-        self.out.nodes.push(Node { name, decl: element, params, flags, inputs, outputs, depth, span, is_in_doubt: false });
+        self.out.nodes.push(Node {
+            name,
+            decl: element,
+            params,
+            flags,
+            inputs,
+            outputs,
+            depth,
+            span,
+            is_in_doubt: false,
+        });
         Target::Node(self.out.nodes.len() - 1)
     }
 
@@ -360,7 +381,9 @@ impl<'a> Elaborator<'a, '_, '_> {
             let cycle: Vec<&str> = self.open_groups[at..].iter().copied().chain([own_name]).collect();
             let message = format!("group `{own_name}` contains itself: {}", cycle.join(" -> "));
             let help = "take one of these instances out: a group is copied into place, so it cannot hold itself";
-            self.diags.add(Diagnostic::new(Code::E0208, wanted.span, message, help).related(group.name.span, "declared here"));
+            self.diags.add(
+                Diagnostic::new(Code::E0208, wanted.span, message, help).related(group.name.span, "declared here"),
+            );
             return Target::Unknown;
         }
         let Some(params) = self.bind(&group.name, &group.params, &wanted) else { return Target::Unknown };
@@ -418,7 +441,9 @@ impl<'a> Elaborator<'a, '_, '_> {
             let mut ports = self.out.used.range(keys).filter(|((_, used_role), _)| *used_role == role);
             ports.next_back().map_or(0, |((end, _), _)| match end {
                 End::Group(_, _, port) => port + 1,
-                End::Node(..) | End::Boundary(_) | End::Null | End::Unknown => unreachable!("the range holds group ports"),
+                End::Node(..) | End::Boundary(_) | End::Null | End::Unknown => {
+                    unreachable!("the range holds group ports")
+                }
             })
         };
         let (n_inputs, n_outputs) = (n_used(GroupSide::In, Role::Source), n_used(GroupSide::Out, Role::Sink));

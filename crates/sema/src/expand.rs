@@ -111,7 +111,12 @@ impl<'d, 'a> Expander<'d, 'a, '_> {
         };
         let (Some(lo), Some(hi)) = (lo.to_u64(), hi.to_u64()) else {
             let help = "let both bounds be from 0 to 2^64 - 1";
-            self.diags.add(Diagnostic::new(Code::E0216, repeat.lo.span.to(repeat.hi.span), "bounds out of range", help));
+            self.diags.add(Diagnostic::new(
+                Code::E0216,
+                repeat.lo.span.to(repeat.hi.span),
+                "bounds out of range",
+                help,
+            ));
             return Flow::Continue(());
         };
         self.repeats += 1;
@@ -150,7 +155,12 @@ impl<'d, 'a> Expander<'d, 'a, '_> {
             return;
         }
         let message = format!("the graph has more than {STATEMENTS_MAX} statements after expansion");
-        self.diags.add(Diagnostic::new(Code::E0220, span, message, "lower the bounds of `.repeat`, or nest groups less deeply"));
+        self.diags.add(Diagnostic::new(
+            Code::E0220,
+            span,
+            message,
+            "lower the bounds of `.repeat`, or nest groups less deeply",
+        ));
     }
 }
 

@@ -57,11 +57,18 @@ pub fn read_all(root: &str, loader: &dyn Loader, diags: &mut Diagnostics) -> Fil
 }
 
 impl Files {
-    fn parse(&mut self, name: String, text: String, known: &mut BTreeMap<String, FileId>, diags: &mut Diagnostics) -> FileId {
+    fn parse(
+        &mut self,
+        name: String,
+        text: String,
+        known: &mut BTreeMap<String, FileId>,
+        diags: &mut Diagnostics,
+    ) -> FileId {
         let id = self.sources.add(name.clone(), text);
         known.insert(name, id);
         let parsed = syntax::parse(id, &self.sources.file(id).text);
-        self.is_incomplete |= parsed.diagnostics.iter().any(|diagnostic| diagnostic.severity() == diag::Severity::Error);
+        self.is_incomplete |=
+            parsed.diagnostics.iter().any(|diagnostic| diagnostic.severity() == diag::Severity::Error);
         parsed.diagnostics.into_iter().for_each(|diagnostic| diags.add(diagnostic));
         self.parsed.push(ParsedFile { id, ast: parsed.file, imports: Vec::new() });
         id

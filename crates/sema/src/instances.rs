@@ -61,7 +61,8 @@ impl<'x> Lowering<'x> {
             meta: self.meta,
         };
         let lowered = lower::lower_element(&input, diags);
-        self.done.insert(key, (instance.to_string(), lowered.as_ref().map(|lowered| renamed(lowered, instance, instance))));
+        self.done
+            .insert(key, (instance.to_string(), lowered.as_ref().map(|lowered| renamed(lowered, instance, instance))));
         lowered
     }
 }

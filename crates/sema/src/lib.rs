@@ -3,28 +3,28 @@
 //! Source text in, diagnostics and a design out: [`analyze`]. Files come through the [`loader::Loader`] trait.
 
 pub mod analyze;
-pub mod loader;
-mod files;
-mod library;
-mod resolve;
-pub mod scope;
+mod arguments;
+mod boundary;
+pub mod catalogue;
+mod check;
+mod connect;
+pub mod consts;
 mod elaborate;
 mod expand;
-mod boundary;
-mod arguments;
-mod ports;
-mod connect;
-mod check;
-mod meta;
-mod instances;
-mod unused;
+mod files;
 pub mod graph;
-pub mod catalogue;
+mod instances;
+mod library;
+pub mod loader;
+pub mod lower;
+mod meta;
 mod number;
+mod ports;
+mod resolve;
+pub mod scope;
 pub mod suggest;
 pub mod types;
-pub mod consts;
-pub mod lower;
+mod unused;
 
 pub use analyze::{Analysis, analyze};
 pub use catalogue::ElementInfo;

@@ -59,7 +59,8 @@ impl MapLoader {
 
 impl Loader for MapLoader {
     fn load(&self, importer: Option<&str>, path: &str) -> Result<Loaded, LoadError> {
-        let beside = importer.and_then(|name| name.rsplit_once('/')).map(|(folder, _)| normalised(&format!("{folder}/{path}")));
+        let beside =
+            importer.and_then(|name| name.rsplit_once('/')).map(|(folder, _)| normalised(&format!("{folder}/{path}")));
         let tried: Vec<String> = beside.into_iter().chain([normalised(path)]).collect();
         match tried.iter().find_map(|name| self.files.get_key_value(name)) {
             Some((name, text)) => Ok(Loaded { name: name.clone(), text: text.clone() }),

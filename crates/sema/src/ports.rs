@@ -73,7 +73,8 @@ fn not_a_message(ty: &ast::TypeExpr, env: &ConstEnv<'_, '_>) -> Diagnostic {
         Some(near) => format!("did you mean `{near}`?"),
         None => "use `flit_t`, `packet`, or a struct declared at file level".to_string(),
     };
-    let message = if name.is_empty() { "this type cannot pass a port".to_string() } else { format!("no message type `{name}`") };
+    let message =
+        if name.is_empty() { "this type cannot pass a port".to_string() } else { format!("no message type `{name}`") };
     Diagnostic::new(Code::E0217, ty.span, message, help)
 }
 

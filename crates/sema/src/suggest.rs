@@ -7,7 +7,10 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     let lower = word.to_lowercase();
     let near = candidates.into_iter().filter(|candidate| *candidate != word);
     let measured = near.map(|candidate| (edit_distance(&lower, &candidate.to_lowercase()), candidate));
-    measured.filter(|(distance, _)| *distance <= limit).min_by_key(|(distance, _)| *distance).map(|(_, candidate)| candidate)
+    measured
+        .filter(|(distance, _)| *distance <= limit)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
 }
 
 /// What to write instead of a function of C's libraries or of sockets.
@@ -17,7 +20,9 @@ pub fn instead_of_c_function(name: &str) -> Option<&'static str> {
         "memset" | "bzero" => "assign `{}` to zero a variable or an array, or use a `for` loop",
         "memcpy" | "memmove" | "strcpy" | "strncpy" => "assign the struct or array as a whole, or use a `for` loop",
         "memcmp" | "strcmp" | "strncmp" => "compare the elements in a `for` loop",
-        "ntohs" | "htons" | "ntohl" | "htonl" => "remove it: `pkt.be16(o)`, `pkt.be32(o)` and header fields are numbers already",
+        "ntohs" | "htons" | "ntohl" | "htonl" => {
+            "remove it: `pkt.be16(o)`, `pkt.be32(o)` and header fields are numbers already"
+        }
         "exit" | "abort" => "write `assert(condition)` to stop the run, or `drop(\"reason\")`",
         "send" => "write `emit(port)`",
         _ => return None,

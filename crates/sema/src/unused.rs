@@ -21,7 +21,13 @@ use crate::scope::{Decls, Diagnostics};
 const PROBE: FileId = FileId(u32::MAX);
 
 /// Reports faults of elements of the root file that are not in `used`, and of its other declarations.
-pub fn check(root: &ParsedFile, used: &BTreeSet<Span>, decls: &Decls<'_>, sources: &SourceMap, diags: &mut Diagnostics) {
+pub fn check(
+    root: &ParsedFile,
+    used: &BTreeSet<Span>,
+    decls: &Decls<'_>,
+    sources: &SourceMap,
+    diags: &mut Diagnostics,
+) {
     for item in &root.ast.items {
         if let Item::Element(element) = item
             && !used.contains(&element.span)
@@ -53,7 +59,9 @@ fn lower(element: &ElementDecl, decls: &Decls<'_>, diags: &mut Diagnostics) {
         let side = Side { list, count: None, default: ports::default_message(element), noun };
         ports::message_types(&side, &env, &mut types).map_err(|diagnostic| diags.add(diagnostic)).ok()
     };
-    let (Some(inputs), Some(outputs)) = (side(&element.inputs, "input"), side(&element.outputs, "output")) else { return };
+    let (Some(inputs), Some(outputs)) = (side(&element.inputs, "input"), side(&element.outputs, "output")) else {
+        return;
+    };
     let message_types = types.complete(&metadata.fields);
     let mut lowering = Lowering::new(decls, &message_types, &metadata.by_name);
     let blueprint = Blueprint { element, params: &params, inputs: &inputs, outputs: &outputs };
@@ -63,7 +71,9 @@ fn lower(element: &ElementDecl, decls: &Decls<'_>, diags: &mut Diagnostics) {
 /// Lowers the element of a probe and reports what it finds outside of it.
 fn probe(text: &str, decls: &Decls<'_>, diags: &mut Diagnostics) {
     let parsed = syntax::parse(PROBE, text);
-    let Some(Item::Element(element)) = parsed.file.items.first().filter(|_| parsed.diagnostics.is_empty()) else { return };
+    let Some(Item::Element(element)) = parsed.file.items.first().filter(|_| parsed.diagnostics.is_empty()) else {
+        return;
+    };
     let mut found = Diagnostics::default();
     lower(element, decls, &mut found);
     for report in found.into_sorted() {

@@ -30,7 +30,8 @@ fn pair(ty: &str, name: &str) -> (String, String) {
 
 #[test]
 fn entries_repeat_the_source() {
-    let analysis = sema::analyze("elements/queues/Queue.clnp", &MapLoader::new([("elements/queues/Queue.clnp", QUEUE)]));
+    let analysis =
+        sema::analyze("elements/queues/Queue.clnp", &MapLoader::new([("elements/queues/Queue.clnp", QUEUE)]));
     let [queue, group] = analysis.library.as_slice() else { panic!("{:?}", analysis.library) };
     let range = Some(("1".to_string(), "8".to_string()));
     let expected = ElementInfo {
@@ -66,7 +67,8 @@ fn default_drop_reason_names_the_instance() {
                Refuse :: first, second
                nic_in -> first
                tor_in -> second";
-    let design = sema::analyze("app.clnp", &MapLoader::new([("app.clnp", app)])).design.expect("the application is sound");
+    let design =
+        sema::analyze("app.clnp", &MapLoader::new([("app.clnp", app)])).design.expect("the application is sound");
     let reasons: Vec<Attr> = design
         .elements
         .iter()

@@ -66,7 +66,8 @@ fn every_graph_code_has_a_file() {
     let of_graph = |code: &&str| {
         ["E00", "E02", "W02"].iter().any(|group| code.starts_with(group)) || ("E0401"..="E0409").contains(code)
     };
-    let missing: Vec<&str> = codes.filter(of_graph).filter(|code| !reports.keys().any(|name| name.starts_with(code))).collect();
+    let missing: Vec<&str> =
+        codes.filter(of_graph).filter(|code| !reports.keys().any(|name| name.starts_with(code))).collect();
     assert_eq!(missing, Vec::<&str>::new(), "codes without a file in tests/errors");
 }
 

@@ -267,7 +267,9 @@ fn exploding_groups_are_stopped() {
     let mut app = ".element_group G0 <1, 1> { begin -> Pass(1, 1) -> end }\n".to_string();
     for level in 1..40 {
         let below = level - 1;
-        app.push_str(&format!(".element_group G{level} <1, 1> {{ begin -> G{below}(1, 1) -> G{below}(1, 1) -> end }}\n"));
+        app.push_str(&format!(
+            ".element_group G{level} <1, 1> {{ begin -> G{below}(1, 1) -> G{below}(1, 1) -> end }}\n"
+        ));
     }
     app.push_str("nic_in -> G39(1, 1) -> nic_out\n");
     assert!(graph_text(&app).starts_with("error[E0220]"), "{}", graph_text(&app));

@@ -21,7 +21,8 @@ fn bodies_are_lowered_as_saved() {
         let text = fs::read_to_string(&path).unwrap();
         let analysis = sema::analyze(&name, &MapLoader::new([(name.as_str(), text.as_str())]));
         let errors = analysis.diagnostics.iter().filter(|report| report.severity() == diag::Severity::Error);
-        let errors: Vec<String> = errors.map(|report| diag::render(report, &analysis.sources, diag::RenderStyle::Plain)).collect();
+        let errors: Vec<String> =
+            errors.map(|report| diag::render(report, &analysis.sources, diag::RenderStyle::Plain)).collect();
         let Some(design) = analysis.design else { panic!("{name}: no design\n{}", errors.concat()) };
         if let Err(problems) = ir::verify(&design) {
             panic!("{name}: {problems:?}");

@@ -145,7 +145,13 @@ impl Lexer<'_> {
         let length = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
         self.at = start + length;
         let message = format!("`{}` is no name", &self.text[start..self.at]);
-        self.report(Code::E0110, start, self.at, message, "names are made of the letters A to Z and a to z, digits and `_`");
+        self.report(
+            Code::E0110,
+            start,
+            self.at,
+            message,
+            "names are made of the letters A to Z and a to z, digits and `_`",
+        );
         self.push(TokenKind::Ident, start);
     }
 
@@ -335,7 +341,8 @@ impl Lexer<'_> {
                 let help = if path.ends_with(".clnp") {
                     format!("write `import \"{path}\";`")
                 } else {
-                    "remove the line: built-ins need no header, and elements come with `import \"path.clnp\";`".to_string()
+                    "remove the line: built-ins need no header, and elements come with `import \"path.clnp\";`"
+                        .to_string()
                 };
                 self.report(Code::E0121, start, self.at, "`#include` is not part of the language", help);
             }

@@ -23,7 +23,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
 ];
 
 /// Heavy dependencies and the one crate that uses each.
-const SINGLE_USER: &[(&str, &str)] = &[("annotate-snippets", "diag"), ("cranelift-codegen", "jit"), ("indicatif", "flitwork")];
+const SINGLE_USER: &[(&str, &str)] =
+    &[("annotate-snippets", "diag"), ("cranelift-codegen", "jit"), ("indicatif", "flitwork")];
 
 /// Every edge that the tables forbid, as a sentence.
 pub fn violations() -> Result<Vec<String>, String> {

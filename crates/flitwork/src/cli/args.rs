@@ -98,7 +98,9 @@ pub struct CheckArgs {
 
 /// `flitwork fmt`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  flitwork fmt app.clnp\n  flitwork fmt --check elements\n  flitwork fmt - < app.clnp")]
+#[command(
+    after_help = "Examples:\n  flitwork fmt app.clnp\n  flitwork fmt --check elements\n  flitwork fmt - < app.clnp"
+)]
 pub struct FmtArgs {
     /// Source files or folders; `-` formats standard input to standard output
     #[arg(required = true, value_name = "FILE|DIR")]
@@ -152,7 +154,9 @@ pub struct GraphArgs {
 
 /// `flitwork dump`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  flitwork dump --stage ir examples/Firewall\n  flitwork dump --stage ir --optimised app.clnp")]
+#[command(
+    after_help = "Examples:\n  flitwork dump --stage ir examples/Firewall\n  flitwork dump --stage ir --optimised app.clnp"
+)]
 pub struct DumpArgs {
     /// An application: a folder with app.clnp, or a .clnp file
     pub app: PathBuf,

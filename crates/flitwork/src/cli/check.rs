@@ -10,9 +10,9 @@ use super::args::CheckArgs;
 use super::exit::{Exit, Failure};
 use super::terminal::{error_style, say_aside, say_json};
 use crate::app::not_text;
-use crate::{FileError, library};
 use crate::compile::{Compiled, compile};
 use crate::loader::{FileLoader, source_files};
+use crate::{FileError, library};
 
 /// Checks each file as an application of its own.
 pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
@@ -55,7 +55,10 @@ pub fn sources_of(path: &Path) -> Result<Vec<PathBuf>, Failure> {
         return Err(FileError::reading(unnamed, not_text()).into());
     }
     match files.is_empty() {
-        true => Err(Failure::file(format!("no .clnp file is in {}; name the folder that holds the sources", path.display()))),
+        true => Err(Failure::file(format!(
+            "no .clnp file is in {}; name the folder that holds the sources",
+            path.display()
+        ))),
         false => Ok(files),
     }
 }
@@ -77,10 +80,12 @@ pub fn show_diagnostics(compiled: &Compiled) -> Result<(), Exit> {
 
 /// Everything but warnings about embedded files, which their users cannot mend.
 fn of_interest(compiled: &Compiled) -> impl Iterator<Item = &Diagnostic> {
-    let is_embedded = |diagnostic: &Diagnostic| {
-        compiled.sources.file(diagnostic.primary.span.file).name.starts_with(library::PREFIX)
-    };
-    compiled.diagnostics.iter().filter(move |diagnostic| diagnostic.severity() == Severity::Error || !is_embedded(diagnostic))
+    let is_embedded =
+        |diagnostic: &Diagnostic| compiled.sources.file(diagnostic.primary.span.file).name.starts_with(library::PREFIX);
+    compiled
+        .diagnostics
+        .iter()
+        .filter(move |diagnostic| diagnostic.severity() == Severity::Error || !is_embedded(diagnostic))
 }
 
 /// What `--json` prints.
@@ -153,7 +158,9 @@ impl CheckReport {
             message: diagnostic.message.clone(),
             label: diagnostic.primary.text.clone(),
             help: diagnostic.help.clone(),
-            related: related.map(|label| RelatedEntry { place: sources.place(label.span), text: label.text.clone() }).collect(),
+            related: related
+                .map(|label| RelatedEntry { place: sources.place(label.span), text: label.text.clone() })
+                .collect(),
             rendered: diag::render(diagnostic, sources, RenderStyle::Plain),
         });
     }

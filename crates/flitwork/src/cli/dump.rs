@@ -47,5 +47,8 @@ pub fn run(args: &DumpArgs) -> Result<Exit, Failure> {
 
 /// What to tell about a file that declares elements and wires none.
 pub fn no_graph(app: &App) -> String {
-    format!("{} has no graph: it declares elements only; add for example `nic_in -> Pass(1, 1) -> nic_out`", app.source.display())
+    format!(
+        "{} has no graph: it declares elements only; add for example `nic_in -> Pass(1, 1) -> nic_out`",
+        app.source.display()
+    )
 }

@@ -127,7 +127,9 @@ fn ports(ports: &[PortEntry]) -> String {
 
 fn signal_text(signal: &SignalEntry) -> String {
     let params = signal.params.join(", ");
-    let results = if signal.results.is_empty() { String::new() } else { format!(" -> ({})", signal.results.join(", ")) };
-    let doc = signal.doc.lines().next().filter(|doc| !doc.is_empty()).map_or(String::new(), |doc| format!("  // {doc}"));
+    let results =
+        if signal.results.is_empty() { String::new() } else { format!(" -> ({})", signal.results.join(", ")) };
+    let doc =
+        signal.doc.lines().next().filter(|doc| !doc.is_empty()).map_or(String::new(), |doc| format!("  // {doc}"));
     format!("{}({params}){results}{doc}", signal.name)
 }

@@ -4,23 +4,23 @@
 //! else to standard error.
 
 mod args;
-mod exit;
-mod terminal;
-mod table;
-mod interrupt;
 mod check;
-mod format;
-mod new;
-mod explain;
 mod dump;
-mod graph;
 mod elements;
-mod run;
+mod exit;
+mod explain;
+mod format;
+mod graph;
+mod interrupt;
+mod new;
 mod ports;
-mod report;
-mod signals;
 mod progress;
+mod report;
+mod run;
 mod shell;
+mod signals;
+mod table;
+mod terminal;
 
 use clap::Parser as _;
 

@@ -53,7 +53,8 @@ fn example_files(example: &str) -> Result<Vec<(String, Vec<u8>)>, Failure> {
         return folder_files(folder);
     }
     let prefix = format!("{example}/");
-    let of_example = library::EXAMPLE_FILES.iter().filter_map(|(path, bytes)| Some((path.strip_prefix(&prefix)?, bytes)));
+    let of_example =
+        library::EXAMPLE_FILES.iter().filter_map(|(path, bytes)| Some((path.strip_prefix(&prefix)?, bytes)));
     let files: Vec<(String, Vec<u8>)> = of_example.map(|(path, bytes)| (path.to_string(), bytes.to_vec())).collect();
     match files.is_empty() {
         true => Err(Failure::usage(format!(

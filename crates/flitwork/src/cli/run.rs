@@ -73,7 +73,8 @@ fn compile_and_run(args: &RunArgs) -> Result<Exit, Failure> {
     let mut outputs = interrupt::at_once_during(|| open_outputs(&design, args, format))?;
 
     let mut plan = RunPlan { options: options(args), control, stop: Some(&stop), ..RunPlan::default() };
-    plan.sources = sources.into_iter().map(|(port, source)| (port, Box::new(source) as Box<dyn PacketSource>)).collect();
+    plan.sources =
+        sources.into_iter().map(|(port, source)| (port, Box::new(source) as Box<dyn PacketSource>)).collect();
     for (port, output) in &mut outputs {
         match output {
             PortOutput::Packets(output) => plan.sinks.push((port.clone(), Box::new(output))),
@@ -128,7 +129,9 @@ fn tell(
     }
     for boundary in outcome.report.boundaries.iter().filter(|boundary| boundary.late_stamps > 0) {
         let (name, n_late) = (&boundary.name, boundary.late_stamps);
-        warning(&format!("{name}: {n_late} packets have a time before the one ahead of them, and entered at that one's time"));
+        warning(&format!(
+            "{name}: {n_late} packets have a time before the one ahead of them, and entered at that one's time"
+        ));
     }
     for error in &errors {
         terminal::error(&error.message);
@@ -200,9 +203,8 @@ fn refusal(failure: &RunFailure, control: Option<&Path>) -> Failure {
         RunFailure::Plan(error @ (RunError::Trap { .. } | RunError::Livelock { .. })) => {
             Failure { message: error.to_string(), exit: Exit::Stopped }
         }
-        RunFailure::Plan(RunError::Sink { .. } | RunError::TooManyPorts { .. } | RunError::Engine(_)) | RunFailure::Unverified(_) => {
-            Failure { message: failure.to_string(), exit: Exit::Source }
-        }
+        RunFailure::Plan(RunError::Sink { .. } | RunError::TooManyPorts { .. } | RunError::Engine(_))
+        | RunFailure::Unverified(_) => Failure { message: failure.to_string(), exit: Exit::Source },
     }
 }
 
@@ -224,7 +226,8 @@ fn read_control(path: &Path) -> Result<String, Failure> {
     let bytes = std::fs::read(path).map_err(|source| FileError::reading(path, source))?;
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        let message = format!("{} is not UTF-8 text (byte {at}); a control file has one signal call a line", path.display());
+        let message =
+            format!("{} is not UTF-8 text (byte {at}); a control file has one signal call a line", path.display());
         Failure { message, exit: Exit::Source }
     })
 }
@@ -260,7 +263,10 @@ fn open_outputs(design: &Design, args: &RunArgs, input: Option<Format>) -> Resul
             (MessageKind::Struct, OutputKind::Pcap | OutputKind::Pcapng) => {
                 let (port, name) = (&output.port, &message.name);
                 let better = path.with_extension("jsonl");
-                let message = format!("{port} carries {name} messages, not packets: write {} instead of {shown}", better.display());
+                let message = format!(
+                    "{port} carries {name} messages, not packets: write {} instead of {shown}",
+                    better.display()
+                );
                 return Err(Failure::usage(message));
             }
             (MessageKind::Flit | MessageKind::Packet, OutputKind::JsonLines) => {

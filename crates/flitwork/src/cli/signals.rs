@@ -13,7 +13,8 @@ const LISTING_ROWS_MAX: usize = 40;
 /// All calls in order.
 pub fn text(calls: &[SignalCall]) -> String {
     let mut text = String::new();
-    let mut single = Table::new(&[("line", Align::Right), ("call", Align::Left), ("times", Align::Right), ("result", Align::Left)]);
+    let mut single =
+        Table::new(&[("line", Align::Right), ("call", Align::Left), ("times", Align::Right), ("result", Align::Left)]);
     let flush = |single: &mut Table, text: &mut String| {
         if !single.is_empty() {
             text.push_str(&single.text());
@@ -22,9 +23,11 @@ pub fn text(calls: &[SignalCall]) -> String {
     };
     for run in runs(calls) {
         let (first, last) = (&run[0], &run[run.len() - 1]);
-        let lines = if first.line == last.line { first.line.to_string() } else { format!("{}-{}", first.line, last.line) };
+        let lines =
+            if first.line == last.line { first.line.to_string() } else { format!("{}-{}", first.line, last.line) };
         if run.iter().all(|call| call.results == first.results) {
-            let results: Vec<String> = first.results.iter().map(|(name, value)| format!("{name}={}", shown(value))).collect();
+            let results: Vec<String> =
+                first.results.iter().map(|(name, value)| format!("{name}={}", shown(value))).collect();
             single.row(vec![lines, first.call.clone(), run.len().to_string(), results.join(" ")]);
         } else {
             flush(&mut single, &mut text);

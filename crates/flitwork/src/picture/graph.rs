@@ -31,7 +31,13 @@ pub fn of_graph(graph: &Graph, library: &[ElementInfo]) -> Picture {
             ChannelEnd::Boundary(boundary) => (boundary.index(), 0),
             ChannelEnd::Null => {
                 let shape = Shape::Null;
-                nodes.push(Node { name: name.to_string(), detail: String::new(), shape, n_inputs, n_outputs: 1 - n_inputs });
+                nodes.push(Node {
+                    name: name.to_string(),
+                    detail: String::new(),
+                    shape,
+                    n_inputs,
+                    n_outputs: 1 - n_inputs,
+                });
                 (nodes.len() - 1, 0)
             }
         };
@@ -65,7 +71,8 @@ fn node(instance: &Instance, library: &[ElementInfo]) -> Node {
     };
     let told = instance.params.iter().filter(|param| !is_default(param));
     let params: Vec<String> = told.map(|param| format!("{}={}", param.name, param.value)).collect();
-    let full = if params.is_empty() { instance.kind.clone() } else { format!("{}({})", instance.kind, params.join(", ")) };
+    let full =
+        if params.is_empty() { instance.kind.clone() } else { format!("{}({})", instance.kind, params.join(", ")) };
     let detail = match full.chars().count() > DETAIL_CHARS_MAX {
         true => format!("{}…", full.chars().take(DETAIL_CHARS_MAX - 1).collect::<String>()),
         false => full,

@@ -56,12 +56,8 @@ pub fn port_at(port: usize, n_ports: usize) -> f64 {
 pub fn layers(picture: &Picture) -> Layers {
     let backward = backward_edges(picture);
     let column = longest_paths(picture, &backward);
-    let mut layers = Layers {
-        items: (0..picture.nodes.len()).map(Item::Node).collect(),
-        column,
-        backward,
-        ..Layers::default()
-    };
+    let mut layers =
+        Layers { items: (0..picture.nodes.len()).map(Item::Node).collect(), column, backward, ..Layers::default() };
     for edge_idx in 0..picture.edges.len() {
         cut(picture, edge_idx, &mut layers);
     }

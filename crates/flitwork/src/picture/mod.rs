@@ -4,11 +4,11 @@
 //! them (Sugiyama's method: break cycles, longest path, fewest crossings), `place.rs` finds coordinates, `svg.rs` draws. Same
 //! picture, same bytes.
 
+mod dot;
 mod graph;
 mod layers;
 mod place;
 mod svg;
-mod dot;
 
 pub use dot::dot;
 pub use graph::of_graph;

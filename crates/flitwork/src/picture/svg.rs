@@ -163,7 +163,10 @@ fn draw_edge(out: &mut String, edge: &Edge, path: &Path) {
     let class = if edge.lossy { "edge lossy" } else { "edge" };
     let tooltip = escape(&edge.tooltip);
     let data = &path.data;
-    let _ = writeln!(out, "<path class=\"{class}\" d=\"{data}\" marker-end=\"url(#arrow)\"><title>{tooltip}</title></path>");
+    let _ = writeln!(
+        out,
+        "<path class=\"{class}\" d=\"{data}\" marker-end=\"url(#arrow)\"><title>{tooltip}</title></path>"
+    );
 }
 
 fn draw_label(out: &mut String, edge: &Edge, path: &Path) {
@@ -208,7 +211,10 @@ fn draw_node(out: &mut String, node: &Node, rect: Rect) {
         for port in (0..n_ports).filter(|_| n_ports > 1) {
             let y = y + height * port_at(port, n_ports) + 3.0;
             let number = port + 1;
-            let _ = writeln!(out, "<text class=\"port\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{number}</text>");
+            let _ = writeln!(
+                out,
+                "<text class=\"port\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{number}</text>"
+            );
         }
     };
     ports(node.n_inputs, x + 4.0, "start");

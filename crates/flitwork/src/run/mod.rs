@@ -25,8 +25,8 @@ use std::time::Instant;
 use ir::{Design, Field, VerifyError};
 use runtime::report::Direction;
 use runtime::{
-    ControlError, Hooks, MessageSink, Options, PacketSink, PacketSource, Progress, Report, RunError, Runtime, SourceFailure,
-    TraceSink,
+    ControlError, Hooks, MessageSink, Options, PacketSink, PacketSource, Progress, Report, RunError, Runtime,
+    SourceFailure, TraceSink,
 };
 use serde::Serialize;
 

@@ -119,7 +119,13 @@ impl CaptureOutput {
             None => (Resolution::Microseconds, LinkType::ETHERNET),
         };
         let state = State::Empty(OutputFile::create(path)?);
-        Ok(CaptureOutput { path: path.to_path_buf(), is_pcapng: kind == OutputKind::Pcapng, resolution, link_type_default, state })
+        Ok(CaptureOutput {
+            path: path.to_path_buf(),
+            is_pcapng: kind == OutputKind::Pcapng,
+            resolution,
+            link_type_default,
+            state,
+        })
     }
 
     fn format(&self, link_type: LinkType) -> Format {
@@ -133,9 +139,7 @@ impl CaptureOutput {
     fn begun(&mut self, link_type: LinkType) -> Result<&mut CaptureWriter<OutputFile>, OutputError> {
         let format = self.format(link_type);
         self.state = match std::mem::replace(&mut self.state, State::Failed) {
-            State::Empty(file) => {
-                State::Begun(CaptureWriter::new(file, format).map_err(|error| self.explain(error))?)
-            }
+            State::Empty(file) => State::Begun(CaptureWriter::new(file, format).map_err(|error| self.explain(error))?),
             state => state,
         };
         match &mut self.state {
@@ -198,7 +202,8 @@ impl MessageOutput {
 impl MessageSink for MessageOutput {
     fn write(&mut self, time_ns: u64, fields: &[Field], values: &[Value]) -> Result<(), IoError> {
         let line = serde_json::to_string(&Line { time_ns, fields, values }).expect("keys are text");
-        writeln!(self.writer, "{line}").map_err(|source| OutputError::File(FileError::writing(&self.path, source)).into())
+        writeln!(self.writer, "{line}")
+            .map_err(|source| OutputError::File(FileError::writing(&self.path, source)).into())
     }
 }
 

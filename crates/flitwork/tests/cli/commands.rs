@@ -51,7 +51,10 @@ fn explain_refuses_an_unknown_code() {
 fn a_misspelt_element_is_recognised() {
     let folder = Folder::new("a_misspelt_element");
     let ended = folder.flitwork(&["elements", "Cuonter"]).with_code(2);
-    assert_eq!(ended.stderr, "error: the library has no element `Cuonter`; did you mean Counter? `flitwork elements` lists all\n");
+    assert_eq!(
+        ended.stderr,
+        "error: the library has no element `Cuonter`; did you mean Counter? `flitwork elements` lists all\n"
+    );
 }
 
 #[test]

@@ -116,7 +116,8 @@ fn missing_output_folder_is_an_error_before_the_run() {
     let folder = folder("no_folder");
     let input = capture("tcp-ethernet.pcap");
     let ended = pass(&folder, &input.to_string_lossy(), "no/out.pcap").with_code(3);
-    let expected = "error: cannot write no/out.pcap: no such file or directory; its folder does not exist; create it first\n";
+    let expected =
+        "error: cannot write no/out.pcap: no such file or directory; its folder does not exist; create it first\n";
     assert_eq!((ended.stdout.as_str(), ended.stderr.as_str()), ("", expected));
 }
 
@@ -181,7 +182,8 @@ fn struct_messages_are_json_lines() {
                   Watch :: watch\n\nnic_in -> watch[1] -> Drop\nwatch[2] -> host_out\n";
     folder.write("app.clnp", source);
     let input = format!("nic_in={}", capture("tcp-ethernet.pcap").display());
-    let run = |output: &str| folder.flitwork(&["run", "app.clnp", "--in", &input, "--out", &format!("host_out={output}")]);
+    let run =
+        |output: &str| folder.flitwork(&["run", "app.clnp", "--in", &input, "--out", &format!("host_out={output}")]);
     let ended = run("seen.pcap").with_code(2);
     let expected = "error: host_out carries Seen messages, not packets: write seen.jsonl instead of seen.pcap\n";
     assert_eq!(ended.stderr, expected);
@@ -259,7 +261,18 @@ fn several_ports_read_one_file_but_no_two_write_one() {
         let [tor_out, nic_out] = out.map(|file| file.to_string());
         let inputs = [format!("nic_in={first}"), format!("tor_in={second}")];
         let outputs = [format!("tor_out={tor_out}"), format!("nic_out={nic_out}")];
-        folder.flitwork(&["run", "app.clnp", "--in", &inputs[0], "--in", &inputs[1], "--out", &outputs[0], "--out", &outputs[1]])
+        folder.flitwork(&[
+            "run",
+            "app.clnp",
+            "--in",
+            &inputs[0],
+            "--in",
+            &inputs[1],
+            "--out",
+            &outputs[0],
+            "--out",
+            &outputs[1],
+        ])
     };
     run("in.pcap", "in.pcap", ["a.pcap", "b.pcap"]).with_code(0);
     assert_eq!(frames(&folder.read("a.pcap")), frames(&folder.read("in.pcap")));

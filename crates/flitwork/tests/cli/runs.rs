@@ -53,11 +53,24 @@ fn json_is_one_object_with_totals_and_rows() {
     assert_eq!(report["totals"], totals);
     let keys: Vec<&str> = report.as_object().unwrap().keys().map(String::as_str).collect();
     let expected = [
-        "application", "boundaries", "channels", "elements", "engine", "errors", "interrupted", "now_ns", "signals", "start_ns",
-        "throughput", "totals",
+        "application",
+        "boundaries",
+        "channels",
+        "elements",
+        "engine",
+        "errors",
+        "interrupted",
+        "now_ns",
+        "signals",
+        "start_ns",
+        "throughput",
+        "totals",
     ];
     assert_eq!(keys, expected);
-    assert_eq!((&report["engine"], &report["interrupted"], &report["errors"]), (&json!("jit"), &json!(false), &json!([])));
+    assert_eq!(
+        (&report["engine"], &report["interrupted"], &report["errors"]),
+        (&json!("jit"), &json!(false), &json!([]))
+    );
     assert!(report["throughput"]["packets_per_second"].as_f64().unwrap() > 0.0);
 }
 
@@ -68,8 +81,12 @@ fn control_file_calls_signals_and_shows_results() {
     folder.write("rules", "# before the first packet\ncount.reset\ncount.stats\n");
     let args = ["run", "app.clnp", "--in", &tcp(), "--control", "rules", "--json"];
     let report: Value = serde_json::from_str(&folder.flitwork(&args).with_code(0).stdout).unwrap();
-    let calls: Vec<(&Value, &Value, &Value)> =
-        report["signals"].as_array().unwrap().iter().map(|call| (&call["line"], &call["call"], &call["results"])).collect();
+    let calls: Vec<(&Value, &Value, &Value)> = report["signals"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|call| (&call["line"], &call["call"], &call["results"]))
+        .collect();
     let zeros = json!({ "n_packets": 0, "n_bytes": 0, "n_flits": 0, "n_missing": 0 });
     // `count.reset` gives nothing.
     assert_eq!(calls, [(&json!(3), &json!("count.stats"), &zeros)]);

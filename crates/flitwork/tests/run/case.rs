@@ -59,7 +59,8 @@ pub fn check(folder: &Path, name: &str) -> Result<(), String> {
         if std::env::var_os("BLESS").is_some() && engine == ENGINES[0].0 {
             fs::write(&expected_path, &actual).expect("writable");
         }
-        let expected = fs::read_to_string(&expected_path).map_err(|error| format!("{}: {error}", expected_path.display()))?;
+        let expected =
+            fs::read_to_string(&expected_path).map_err(|error| format!("{}: {error}", expected_path.display()))?;
         if actual != expected {
             return Err(format!("on {engine}: {}", first_difference(&expected, &actual)));
         }
@@ -150,7 +151,8 @@ impl PacketSink for LineSink {
 
 impl MessageSink for LineSink {
     fn write(&mut self, time_ns: u64, fields: &[Field], values: &[Value]) -> Result<(), IoError> {
-        let values = fields.iter().zip(values).map(|(field, value)| format!(" {}={}", field.name, json_value(field, value)));
+        let values =
+            fields.iter().zip(values).map(|(field, value)| format!(" {}={}", field.name, json_value(field, value)));
         self.add(format!("@{time_ns}{}", values.collect::<String>()));
         Ok(())
     }
@@ -196,7 +198,8 @@ fn summary(outcome: &RunOutcome) -> String {
         text.push_str(&format!("signal {} {}{results}\n", call.line, call.call));
     }
     let elements = report.elements.iter().map(|element| (element.name.clone(), &element.drops));
-    let channels = report.channels.iter().map(|channel| (format!("{} => {}", channel.from, channel.to), &channel.drops));
+    let channels =
+        report.channels.iter().map(|channel| (format!("{} => {}", channel.from, channel.to), &channel.drops));
     let boundaries = report.boundaries.iter().map(|boundary| (boundary.name.clone(), &boundary.drops));
     for (place, drops) in boundaries.chain(elements).chain(channels) {
         for drop in drops.iter() {

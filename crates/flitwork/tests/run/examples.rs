@@ -77,7 +77,8 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     };
     let paths = entries.map(|entry| entry.expect("readable").path());
     let is_wanted = |path: &PathBuf| {
-        path.ends_with("report.json") || path.extension().is_some_and(|extension| wanted.iter().any(|known| extension == *known))
+        path.ends_with("report.json")
+            || path.extension().is_some_and(|extension| wanted.iter().any(|known| extension == *known))
     };
     let mut files: Vec<PathBuf> = paths.filter(is_wanted).collect();
     files.sort();
@@ -99,7 +100,10 @@ fn compare_report(expected: &Value, actual: &Value) -> Result<(), String> {
         } else {
             let same_call = |call: &&Value| call["call"] == wanted["call"] && call["line"] == wanted["line"];
             let near = actual["signals"].as_array().and_then(|calls| calls.iter().find(same_call));
-            return Err(format!("no such signal call\n  expected {wanted}\n  actual   {}", near.unwrap_or(&Value::Null)));
+            return Err(format!(
+                "no such signal call\n  expected {wanted}\n  actual   {}",
+                near.unwrap_or(&Value::Null)
+            ));
         }
     }
     compare_json(&expected, actual, "report")
@@ -117,7 +121,8 @@ fn compare_json(expected: &Value, actual: &Value, place: &str) -> Result<(), Str
         }
         // Drops by reason must be all there are.
         (Value::Object(expected), Value::Array(actual)) if place.ends_with(".drops") => {
-            let reasons = actual.iter().filter_map(|drop| Some((drop["reason"].as_str()?.to_string(), drop["packets"].clone())));
+            let reasons =
+                actual.iter().filter_map(|drop| Some((drop["reason"].as_str()?.to_string(), drop["packets"].clone())));
             let actual = reasons.collect::<serde_json::Map<String, Value>>();
             match *expected == actual {
                 true => Ok(()),

@@ -44,7 +44,9 @@ fn parse_line(number: usize, line: &str) -> TextPacket {
 
 fn append_hex(bytes: &mut Vec<u8>, word: &str, number: usize) {
     let (digits, count) = match word.split_once('*') {
-        Some((digits, count)) => (digits, count.parse().unwrap_or_else(|_| panic!("line {number}: bad count `{word}`"))),
+        Some((digits, count)) => {
+            (digits, count.parse().unwrap_or_else(|_| panic!("line {number}: bad count `{word}`")))
+        }
         None => (word, 1),
     };
     let digits = digits.replace('_', "");

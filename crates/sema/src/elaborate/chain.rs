@@ -74,11 +74,21 @@ impl<'a> Elaborator<'a, '_, '_> {
             let report = match (boundary::by_name(&element.text), scope.names.contains_key(&element.text)) {
                 (Some(_), _) => {
                     let help = format!("write the settings as a statement of their own: `{} (rate = …)`", element.text);
-                    Diagnostic::new(Code::E0215, span, format!("`{}` takes no arguments in a chain", element.text), help)
+                    Diagnostic::new(
+                        Code::E0215,
+                        span,
+                        format!("`{}` takes no arguments in a chain", element.text),
+                        help,
+                    )
                 }
                 (None, true) => {
                     let help = format!("give the arguments where `{}` is declared", element.text);
-                    Diagnostic::new(Code::E0201, element.span, format!("`{}` is an instance, not an element", element.text), help)
+                    Diagnostic::new(
+                        Code::E0201,
+                        element.span,
+                        format!("`{}` is an instance, not an element", element.text),
+                        help,
+                    )
                 }
                 (None, false) => self.library.unknown_element(element, env.decls),
             };
@@ -95,14 +105,16 @@ impl<'a> Elaborator<'a, '_, '_> {
     fn unknown_instance(&self, name: &str, span: Span, env: &ConstEnv<'_, 'a>, scope: &Scope) -> Diagnostic {
         if resolve::instantiable(env.decls, name).is_some() {
             let message = format!("`{name}` is an element; a chain connects instances");
-            let help = format!("declare one with `{name} :: a_name`, or write `{name}(1, 1)` here for one without a name");
+            let help =
+                format!("declare one with `{name} :: a_name`, or write `{name}(1, 1)` here for one without a name");
             return Diagnostic::new(Code::E0202, span, message, help);
         }
         let known = scope.names.keys().map(String::as_str).chain(boundary::NAMES);
-        let help = match boundary::named_by_direction(name).or_else(|| suggest::nearest(name, known).map(str::to_string)) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("declare it first: `Element :: {name}`"),
-        };
+        let help =
+            match boundary::named_by_direction(name).or_else(|| suggest::nearest(name, known).map(str::to_string)) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("declare it first: `Element :: {name}`"),
+            };
         Diagnostic::new(Code::E0202, span, format!("no instance `{name}`"), help)
     }
 
@@ -159,7 +171,9 @@ impl<'a> Elaborator<'a, '_, '_> {
         let message = match n_ports {
             0 => format!("`{owner}` has no {noun}s"),
             // Stands for a negative number too.
-            _ if number == u64::MAX => format!("`{owner}` has {}; no {noun} has this number", counted(n_ports as usize, noun)),
+            _ if number == u64::MAX => {
+                format!("`{owner}` has {}; no {noun} has this number", counted(n_ports as usize, noun))
+            }
             _ => format!("`{owner}` has {}; there is no {noun} {number}", counted(n_ports as usize, noun)),
         };
         let help = match (n_ports, role) {
@@ -190,12 +204,14 @@ impl<'a> Elaborator<'a, '_, '_> {
             (Builtin::Begin, Role::Source) => self.group_end(GroupSide::In, port, role, node, scope),
             (Builtin::End, Role::Sink) => self.group_end(GroupSide::Out, port, role, node, scope),
             (_, Role::Source) => {
-                let report = Diagnostic::new(Code::E0215, node, "nothing comes out of this port", "let the chain end there");
+                let report =
+                    Diagnostic::new(Code::E0215, node, "nothing comes out of this port", "let the chain end there");
                 self.diags.add(report);
                 None
             }
             (_, Role::Sink) => {
-                let report = Diagnostic::new(Code::E0215, node, "nothing goes into this port", "let the chain begin there");
+                let report =
+                    Diagnostic::new(Code::E0215, node, "nothing goes into this port", "let the chain begin there");
                 self.diags.add(report);
                 None
             }

@@ -28,7 +28,8 @@ impl<'a> Lowerer<'a, '_> {
             match place.ty.clone() {
                 Type::Array(_, length) => return self.initialise_array(place, length, elems, init.span),
                 Type::Struct(struct_type) => {
-                    let positions = self.element_positions(&place.ty, elems, struct_type.fields.len() as u64, init.span)?;
+                    let positions =
+                        self.element_positions(&place.ty, elems, struct_type.fields.len() as u64, init.span)?;
                     for (at, (_, elem)) in positions.into_iter().zip(elems) {
                         self.initialise(&place.field(at as usize), elem)?;
                     }
@@ -183,14 +184,24 @@ impl<'a> Lowerer<'a, '_> {
             let scalar = self.scalar(part)?;
             if scalar.literal {
                 let help = "give it a width: `uint<8>(5)`";
-                return Err(self.error(Code::E0303, part.span, "a literal has no width of its own in a concatenation", help));
+                return Err(self.error(
+                    Code::E0303,
+                    part.span,
+                    "a literal has no width of its own in a concatenation",
+                    help,
+                ));
             }
             whole = Some(match whole {
                 None => scalar.value,
                 Some(above) => {
                     let bits = self.emit.width(above).bits() + scalar.ty.width.bits();
                     if Width::new(bits).is_none() {
-                        return Err(self.error(Code::E0319, span, "the concatenation has more than 8192 bits", "use an array"));
+                        return Err(self.error(
+                            Code::E0319,
+                            span,
+                            "the concatenation has more than 8192 bits",
+                            "use an array",
+                        ));
                     }
                     self.emit.concat(above, scalar.value)
                 }

@@ -101,7 +101,9 @@ impl Lowerer<'_, '_> {
         let Some(&span) = self.narrow.get(&(self.body_id, from.value)) else { return };
         let bits = from.ty.width.bits();
         let message = format!("this wraps at {bits} bits before it is used in a wider place");
-        let help = format!("cast an operand first, as in `4 * (uint)x`; if it should wrap, cast the result: `(uint<{bits}>)(x + 1)`");
+        let help = format!(
+            "cast an operand first, as in `4 * (uint)x`; if it should wrap, cast the result: `(uint<{bits}>)(x + 1)`"
+        );
         self.warn(Code::W0304, span, message, help);
     }
 

@@ -83,7 +83,9 @@ impl<'a> Lowerer<'a, '_> {
                 }
                 self.built_in(name, args, span, expected)
             }
-            ExprKind::Error => Err(self.error(Code::E0311, span, "this call could not be read", "see the syntax error above")),
+            ExprKind::Error => {
+                Err(self.error(Code::E0311, span, "this call could not be read", "see the syntax error above"))
+            }
             _ => Err(self.error(Code::E0309, callee.span, "this cannot be called", "call a function by its name")),
         }
     }
@@ -107,7 +109,8 @@ impl<'a> Lowerer<'a, '_> {
             cycle.push(name);
             let message = format!("recursion: {}", cycle.join(" -> "));
             let help = "functions are written out where they are called; use a loop";
-            let diagnostic = Diagnostic::new(Code::E0310, span, message, help).related(function.name.span, "declared here");
+            let diagnostic =
+                Diagnostic::new(Code::E0310, span, message, help).related(function.name.span, "declared here");
             self.reports.push(diagnostic);
             return Err(super::Reported);
         }
@@ -143,7 +146,12 @@ impl<'a> Lowerer<'a, '_> {
             (given, wanted) => given == wanted,
         };
         if !fits {
-            let message = format!("`{}` refers to a variable of type `{}`, this is `{}`", param.name.text, ty.name(), place.ty.name());
+            let message = format!(
+                "`{}` refers to a variable of type `{}`, this is `{}`",
+                param.name.text,
+                ty.name(),
+                place.ty.name()
+            );
             let diagnostic = Diagnostic::new(Code::E0303, arg.span, message, "pass a variable of exactly that type");
             return Err(self.report(diagnostic.related(param.name.span, "the parameter")));
         }

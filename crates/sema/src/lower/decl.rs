@@ -63,7 +63,8 @@ impl<'a> Lowerer<'a, '_> {
             _ if name == "flit" => Ok(Type::Struct(self.flit_type.clone())),
             _ if name == "ClSignal" => Ok(super::raw_signal::answer_type()),
             _ => {
-                let mut known: Vec<&str> = vec!["bool", "char", "int", "uint", "size_t", "flit_t", "uint8_t", "uint16_t"];
+                let mut known: Vec<&str> =
+                    vec!["bool", "char", "int", "uint", "size_t", "flit_t", "uint8_t", "uint16_t"];
                 known.extend(["uint32_t", "uint64_t", "int8_t", "int16_t", "int32_t", "int64_t"]);
                 known.extend(self.decls.structs.keys().chain(self.decls.headers.keys()).chain(self.decls.enums.keys()));
                 let is_qualified = span.end - span.start > name.len() as u32;
@@ -75,7 +76,9 @@ impl<'a> Lowerer<'a, '_> {
                         let advice = "declare a `struct` and functions on it, or use the element that does this";
                         format!("types of C++ libraries are not in the language: {advice}")
                     }
-                    (None, None) => "declare it with `struct`, `enum` or `.header`, or import the file that does".to_string(),
+                    (None, None) => {
+                        "declare it with `struct`, `enum` or `.header`, or import the file that does".to_string()
+                    }
                 };
                 Err(self.error(Code::E0302, span, format!("unknown type `{name}`"), help))
             }
@@ -107,7 +110,12 @@ impl<'a> Lowerer<'a, '_> {
     pub fn declared_type(&mut self, written: &TypeExpr, dims: &[Expr]) -> Res<Type> {
         let mut ty = self.resolve_type(written)?;
         if ty == Type::Void {
-            return Err(self.error(Code::E0302, written.span, "a variable cannot be `void`", "give it a type with values"));
+            return Err(self.error(
+                Code::E0302,
+                written.span,
+                "a variable cannot be `void`",
+                "give it a type with values",
+            ));
         }
         for dim in dims.iter().rev() {
             ty = Type::Array(Box::new(ty), self.array_length(dim)?);
@@ -393,7 +401,9 @@ fn is_zero(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Int(literal) => literal.limbs.is_empty(),
         ExprKind::Bool(value) => !value,
-        ExprKind::Braces { elems, .. } => elems.len() <= 1 && elems.iter().all(|(name, elem)| name.is_none() && is_zero(elem)),
+        ExprKind::Braces { elems, .. } => {
+            elems.len() <= 1 && elems.iter().all(|(name, elem)| name.is_none() && is_zero(elem))
+        }
         _ => false,
     }
 }

@@ -8,7 +8,7 @@ use super::arith::Scalar;
 use super::emit::Emitter;
 use super::flow::{Fate, Flow, Frame};
 use super::names::{Constant, Entity};
-use super::{Lowerer, Res, Reported, Section};
+use super::{Lowerer, Reported, Res, Section};
 use crate::scope::{LowerInput, Lowered};
 use crate::types::{IntType, Type};
 
@@ -86,7 +86,8 @@ impl<'a> Lowerer<'a, '_> {
         }
         if let Some(write) = super::unfed::write_without_input(body) {
             let message = "this may write without an input, but the handler waits for one";
-            let help = "if anything can be left inside, return `PORT_NULL` until it is out, or add `.timing { always; }`";
+            let help =
+                "if anything can be left inside, return `PORT_NULL` until it is out, or add `.timing { always; }`";
             self.warn(Code::W0303, write, message, help);
         }
     }
@@ -119,7 +120,8 @@ impl<'a> Lowerer<'a, '_> {
                 }
             };
             if let Some(first) = first {
-                let diagnostic = Diagnostic::new(Code::E0411, at, "this section is given twice", "join the two into one");
+                let diagnostic =
+                    Diagnostic::new(Code::E0411, at, "this section is given twice", "join the two into one");
                 self.report(diagnostic.related(first, "the first one"));
             }
         }
@@ -197,7 +199,9 @@ impl<'a> Lowerer<'a, '_> {
     fn timing(&mut self, decl: &ast::TimingDecl) -> Res<Timing> {
         let ii = match &decl.ii {
             None => None,
-            Some(expr) => Some(self.option_value(expr, 1, INTERVAL_MAX, Code::E0423, "the initiation interval")? as u32),
+            Some(expr) => {
+                Some(self.option_value(expr, 1, INTERVAL_MAX, Code::E0423, "the initiation interval")? as u32)
+            }
         };
         Ok(Timing { ii, always: decl.always.is_some() })
     }
@@ -260,10 +264,8 @@ impl<'a> Lowerer<'a, '_> {
 
     fn handler(&mut self, sections: &Sections<'a>, input: &LowerInput<'a>) -> Res<Handler> {
         if sections.packet.is_none() {
-            let strays = [
-                sections.tail.map(|(_, _, span)| (span, ".body")),
-                sections.end.map(|(_, span)| (span, ".end")),
-            ];
+            let strays =
+                [sections.tail.map(|(_, _, span)| (span, ".body")), sections.end.map(|(_, span)| (span, ".end"))];
             for (span, name) in strays.into_iter().flatten() {
                 let message = format!("`{name}` without `.packet`");
                 self.error(Code::E0414, span, message, "write the handler as `.packet`, or remove the section");
@@ -321,12 +323,15 @@ impl<'a> Lowerer<'a, '_> {
             Some(expr) => Some(self.option_value(expr, u64::from(window), STORE_MAX, code, "`store`")? as u32),
             None => None,
         };
-        let takes_packets = input.inputs.iter().any(|id| {
-            input.message_types.get(id.index()).is_some_and(|message| message.kind != MessageKind::Struct)
-        });
+        let takes_packets = input
+            .inputs
+            .iter()
+            .any(|id| input.message_types.get(id.index()).is_some_and(|message| message.kind != MessageKind::Struct));
         let decides_later = sections.end.is_some_and(|(block, _)| {
             let names = super::looping::names_in(block);
-            names.contains("emit") || names.contains("drop") || self.decls.functions.keys().any(|name| names.contains(*name))
+            names.contains("emit")
+                || names.contains("drop")
+                || self.decls.functions.keys().any(|name| names.contains(*name))
         });
         self.packet = PacketFacts {
             has_store: store.is_some(),

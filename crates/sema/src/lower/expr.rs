@@ -169,7 +169,9 @@ impl<'a> Lowerer<'a, '_> {
         }
         match self.lookup(&name.text)? {
             Some(Entity::Constant(constant)) => Ok(self.constant_value(constant.value, constant.ty)),
-            Some(Entity::Place(_) | Entity::Pending(_)) => unreachable!("places are taken before, pending ones evaluated"),
+            Some(Entity::Place(_) | Entity::Pending(_)) => {
+                unreachable!("places are taken before, pending ones evaluated")
+            }
             Some(Entity::Struct(_) | Entity::Enum(_)) => {
                 let message = format!("`{}` is a type, not a value", name.text);
                 Err(self.error(Code::E0303, name.span, message, format!("write `{}{{}}` for a zero value", name.text)))
@@ -191,7 +193,12 @@ impl<'a> Lowerer<'a, '_> {
             Some(Entity::Constant(constant)) => Ok(self.constant_value(constant.value, constant.ty)),
             _ => {
                 let message = format!("`${}` is no repeat variable or parameter here", name.text);
-                Err(self.error(Code::E0301, name.span, message, "`$i` stands for the variable of a `.repeat` around it"))
+                Err(self.error(
+                    Code::E0301,
+                    name.span,
+                    message,
+                    "`$i` stands for the variable of a `.repeat` around it",
+                ))
             }
         }
     }
@@ -289,7 +296,9 @@ impl<'a> Lowerer<'a, '_> {
     fn cannot_index<T>(&mut self, ty: &Type, span: Span) -> Res<T> {
         let message = format!("a value of type `{}` has no elements or bits to select", ty.name());
         let help = match ty {
-            Type::Struct(struct_type) if struct_type.kind == StructKind::Flit => "use `f.byte(i)`, `f.get(lane)` or `f.fd.data`",
+            Type::Struct(struct_type) if struct_type.kind == StructKind::Flit => {
+                "use `f.byte(i)`, `f.get(lane)` or `f.fd.data`"
+            }
             _ => "select one of its fields first",
         };
         Err(self.error(Code::E0308, span, message, help))

@@ -18,10 +18,46 @@ const BYTES: u64 = 32;
 
 /// Methods, for suggestions.
 const METHODS: [&str; 40] = [
-    "sop", "eop", "error", "fcs_error", "fcs_valid", "padbytes", "slot_id", "set_sop", "set_eop", "set_error", "set_fcs_error",
-    "set_fcs_valid", "set_padbytes", "set_slot_id", "get", "set", "get_data", "set_data", "byte", "be16", "be32", "be64", "le16",
-    "le32", "le64", "set_byte", "set_be16", "set_be32", "set_be64", "set_le16", "set_le32", "set_le64", "time_ns", "missing", "in_port",
-    "link", "set_time_ns", "set_missing", "set_in_port", "set_link",
+    "sop",
+    "eop",
+    "error",
+    "fcs_error",
+    "fcs_valid",
+    "padbytes",
+    "slot_id",
+    "set_sop",
+    "set_eop",
+    "set_error",
+    "set_fcs_error",
+    "set_fcs_valid",
+    "set_padbytes",
+    "set_slot_id",
+    "get",
+    "set",
+    "get_data",
+    "set_data",
+    "byte",
+    "be16",
+    "be32",
+    "be64",
+    "le16",
+    "le32",
+    "le64",
+    "set_byte",
+    "set_be16",
+    "set_be32",
+    "set_be64",
+    "set_le16",
+    "set_le32",
+    "set_le64",
+    "time_ns",
+    "missing",
+    "in_port",
+    "link",
+    "set_time_ns",
+    "set_missing",
+    "set_in_port",
+    "set_link",
 ];
 
 /// `flit_t` in a design whose sideband is as wide as the message type says.
@@ -85,7 +121,12 @@ impl<'a> Lowerer<'a, '_> {
         };
         if !matches!(&ty, Type::Struct(struct_type) if struct_type.kind == StructKind::Flit) {
             let message = format!("a value of type `{}` has no methods", ty.name());
-            return Err(self.error(Code::E0312, method.span, message, "flits and `pkt` have methods; fields stand without `()`"));
+            return Err(self.error(
+                Code::E0312,
+                method.span,
+                message,
+                "flits and `pkt` have methods; fields stand without `()`",
+            ));
         }
         let name = method.text.as_str();
         if let Some(field) = name.strip_prefix("set_").filter(|field| flag_position(field).is_some()) {
@@ -109,7 +150,11 @@ impl<'a> Lowerer<'a, '_> {
         match name {
             "set" | "set_data" => {
                 let place = self.writable_flit(place, receiver)?;
-                return if name == "set" { self.set_lane(&place, args, span) } else { self.set_data(&place, args, span) };
+                return if name == "set" {
+                    self.set_lane(&place, args, span)
+                } else {
+                    self.set_data(&place, args, span)
+                };
             }
             _ => {}
         }

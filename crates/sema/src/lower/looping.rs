@@ -89,7 +89,8 @@ impl<'a> Lowerer<'a, '_> {
         self.emit.ranges.rewind(mark);
 
         let is_kept = |slot: usize| slot == breaks || slot == continues || carried.binary_search(&slot).is_ok();
-        let all_kept = result.is_err() || (0..before.len()).all(|slot| is_kept(slot) || self.slots[slot] == before[slot]);
+        let all_kept =
+            result.is_err() || (0..before.len()).all(|slot| is_kept(slot) || self.slots[slot] == before[slot]);
         assert!(all_kept, "what an iteration assigns is found before it is lowered");
         let yields: Vec<ValueId> = carried.iter().map(|&slot| self.slots[slot]).collect();
         self.emit.go_to(outer);
@@ -203,7 +204,8 @@ impl<'a> Lowerer<'a, '_> {
         }
         self.reports.truncate(n_reports);
         if let Some((param, initial, sign, Direction::Down)) = counter {
-            let not_negative = sign.is_none_or(|sign| ranges::range(&self.emit, param).is_some_and(|range| range.hi < sign));
+            let not_negative =
+                sign.is_none_or(|sign| ranges::range(&self.emit, param).is_some_and(|range| range.hi < sign));
             if not_negative {
                 self.emit.ranges.learn(param, Range { lo: 0, hi: initial.hi });
             }
@@ -212,7 +214,12 @@ impl<'a> Lowerer<'a, '_> {
 
     /// `i` of `i < e; ++i` (also `<=` with a bound that leaves room, `>`, `>=` with `--i`), if nothing else assigns it and it
     /// does not start negative: its parameter, its first value's range, its sign bit if it is signed, and where it goes.
-    fn counter(&mut self, parts: Parts<'a>, cond: &Expr, before: &[ValueId]) -> Option<(ValueId, Range, Option<u64>, Direction)> {
+    fn counter(
+        &mut self,
+        parts: Parts<'a>,
+        cond: &Expr,
+        before: &[ValueId],
+    ) -> Option<(ValueId, Range, Option<u64>, Direction)> {
         let ExprKind::Binary(op, left, right) = &cond.kind else { return None };
         let ExprKind::Name { qualifier: None, name } = &left.kind else { return None };
         let [step] = parts.step else { return None };
@@ -264,7 +271,8 @@ enum Direction {
 }
 
 fn step_direction(step: &Expr, counter: &str) -> Option<Direction> {
-    let is_counter = |expr: &Expr| matches!(&expr.kind, ExprKind::Name { qualifier: None, name } if name.text == counter);
+    let is_counter =
+        |expr: &Expr| matches!(&expr.kind, ExprKind::Name { qualifier: None, name } if name.text == counter);
     match &step.kind {
         ExprKind::IncDec { increment, target, .. } if is_counter(target) => {
             Some(if *increment { Direction::Up } else { Direction::Down })
@@ -371,7 +379,8 @@ impl Scan<'_> {
                     }
                     self.expr(receiver);
                 }
-                let is_function = matches!(&callee.kind, ExprKind::Name { name, .. } if self.functions.contains(name.text.as_str()));
+                let is_function =
+                    matches!(&callee.kind, ExprKind::Name { name, .. } if self.functions.contains(name.text.as_str()));
                 for arg in args {
                     if is_function {
                         self.target(arg);
@@ -403,7 +412,10 @@ impl Scan<'_> {
             ExprKind::Name { qualifier: None, name } => {
                 self.assigned.insert(name.text.clone());
             }
-            ExprKind::Field(base, _) | ExprKind::Index(base, _) | ExprKind::Slice(base, ..) | ExprKind::Unary(_, base) => {
+            ExprKind::Field(base, _)
+            | ExprKind::Index(base, _)
+            | ExprKind::Slice(base, ..)
+            | ExprKind::Unary(_, base) => {
                 self.target(base);
             }
             ExprKind::Binary(BinaryOp::Add, base, _) => self.target(base),

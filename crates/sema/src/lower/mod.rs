@@ -5,28 +5,28 @@
 //! environment of scalar locals (slots that hold the current SSA value) and the names in scope. Branches merge the slots that
 //! they changed, loops carry them; `break`, `continue` and `return` set flags that guard what follows.
 
-mod element;
-mod names;
-mod place;
+mod aggregate;
+mod arith;
+mod bits;
+mod call;
 mod decl;
-mod stmt;
+mod element;
+mod emit;
+mod expr;
+mod finish;
+mod flit;
 mod flow;
 mod looping;
-mod expr;
-mod arith;
-mod aggregate;
-mod call;
-mod bits;
-mod ports;
-mod flit;
+mod names;
 mod packet;
-mod raw_signal;
-mod emit;
+mod place;
+mod ports;
 mod ranges;
-mod finish;
-mod unfed;
+mod raw_signal;
 mod run;
 pub mod scratch;
+mod stmt;
+mod unfed;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;

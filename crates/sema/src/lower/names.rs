@@ -138,7 +138,16 @@ impl<'a> Lowerer<'a, '_> {
         candidates.extend(self.decls.consts.keys().copied());
         let enums = self.decls.enums.values().filter(|decl| !decl.scoped).chain(&self.decls.anonymous_enums);
         candidates.extend(enums.flat_map(|decl| decl.values.iter().map(|(value, _)| value.text.as_str())));
-        candidates.extend(["PORT_ALL", "PORT_NULL", "NUM_INPORT", "NUM_OUTPORT", "_input_port", "last_rport", "pkt", "event"]);
+        candidates.extend([
+            "PORT_ALL",
+            "PORT_NULL",
+            "NUM_INPORT",
+            "NUM_OUTPORT",
+            "_input_port",
+            "last_rport",
+            "pkt",
+            "event",
+        ]);
         candidates.sort_unstable();
         let help = match nearest(name, candidates) {
             Some(near) => format!("did you mean `{near}`?"),
@@ -161,7 +170,12 @@ impl<'a> Lowerer<'a, '_> {
         let name = &decl.name.text;
         if self.const_stack.contains(name) {
             let message = format!("the value of `{name}` needs itself");
-            return Err(self.error(Code::E0326, decl.name.span, message, "give one of the constants a value of its own"));
+            return Err(self.error(
+                Code::E0326,
+                decl.name.span,
+                message,
+                "give one of the constants a value of its own",
+            ));
         }
         self.const_stack.push(name.clone());
         let entity = self.constant_value_entity(decl);
@@ -331,7 +345,9 @@ impl<'a> Lowerer<'a, '_> {
         }
         if self.struct_stack.len() >= STRUCT_DEPTH_MAX {
             let message = format!("struct `{name}` is nested too deeply");
-            let help = format!("at most {STRUCT_DEPTH_MAX} structs stand in each other; put the fields of some directly into the outer one");
+            let help = format!(
+                "at most {STRUCT_DEPTH_MAX} structs stand in each other; put the fields of some directly into the outer one"
+            );
             return Err(self.error(Code::E0322, decl.name.span, message, help));
         }
         self.struct_stack.push(name.clone());
@@ -352,7 +368,8 @@ impl<'a> Lowerer<'a, '_> {
         let n_leaves: usize = fields.iter().map(|(_, ty)| ty.n_leaves()).sum();
         if failed.is_none() && n_leaves > STRUCT_LEAVES_MAX {
             let message = format!("struct `{name}` has {n_leaves} numbers, those of structs in it counted");
-            let help = format!("at most {STRUCT_LEAVES_MAX}; an array counts once, so replace repeated fields by an array");
+            let help =
+                format!("at most {STRUCT_LEAVES_MAX}; an array counts once, so replace repeated fields by an array");
             failed = Some(self.error(Code::E0322, decl.name.span, message, help));
         }
         match failed {

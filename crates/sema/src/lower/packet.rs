@@ -18,9 +18,36 @@ use crate::types::{IntType, StructKind, Type};
 
 /// Methods of `pkt`, for suggestions.
 pub(super) const METHODS: [&str; 30] = [
-    "avail", "has", "byte", "be16", "be32", "be64", "le16", "le32", "le64", "set_byte", "set_be16", "set_be32", "set_be64",
-    "set_le16", "set_le32", "set_le64", "header", "set_header", "push", "pop", "push_at", "pop_at", "in_port", "time_ns", "short",
-    "len", "truncate", "append", "error", "missing",
+    "avail",
+    "has",
+    "byte",
+    "be16",
+    "be32",
+    "be64",
+    "le16",
+    "le32",
+    "le64",
+    "set_byte",
+    "set_be16",
+    "set_be32",
+    "set_be64",
+    "set_le16",
+    "set_le32",
+    "set_le64",
+    "header",
+    "set_header",
+    "push",
+    "pop",
+    "push_at",
+    "pop_at",
+    "in_port",
+    "time_ns",
+    "short",
+    "len",
+    "truncate",
+    "append",
+    "error",
+    "missing",
 ];
 
 const HEAD_AND_END: [Section; 2] = [Section::Packet, Section::End];
@@ -196,7 +223,12 @@ impl Lowerer<'_, '_> {
             Type::Struct(struct_type) if struct_type.kind == StructKind::Header => Ok(()),
             other => {
                 let message = format!("`{}` is no header", other.name());
-                Err(self.error(Code::E0303, span, message, "declare it with `.header`, which fixes the layout in the packet"))
+                Err(self.error(
+                    Code::E0303,
+                    span,
+                    message,
+                    "declare it with `.header`, which fixes the layout in the packet",
+                ))
             }
         }
     }
@@ -259,12 +291,18 @@ impl Lowerer<'_, '_> {
         self.need_section("pkt.meta", &WITH_TAIL, name.span)?;
         let meta = self.input.and_then(|input| input.meta.get(&name.text).map(|meta| (meta.var, meta.first)));
         let Some((var, first)) = meta else {
-            let known = self.input.map(|input| input.meta.keys().map(String::as_str).collect::<Vec<_>>()).unwrap_or_default();
+            let known =
+                self.input.map(|input| input.meta.keys().map(String::as_str).collect::<Vec<_>>()).unwrap_or_default();
             let help = match nearest(&name.text, known) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => "declare it in this element's `.meta { … }`".to_string(),
             };
-            return Err(self.error(Code::E0307, name.span, format!("there is no metadata field `{}`", name.text), help));
+            return Err(self.error(
+                Code::E0307,
+                name.span,
+                format!("there is no metadata field `{}`", name.text),
+                help,
+            ));
         };
         let ty = self.in_file_scope(|lowerer| lowerer.declared_type(&var.ty, &var.dims))?;
         let leaves = ty

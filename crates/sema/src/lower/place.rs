@@ -324,14 +324,17 @@ impl Lowerer<'_, '_> {
         }
         // A later access with the same index needs the same test: one report is enough.
         let reports = &self.reports;
-        let is_reported = |first: &Span| reports.iter().any(|old| old.code == Code::W0301 && old.primary.span == *first);
+        let is_reported =
+            |first: &Span| reports.iter().any(|old| old.code == Code::W0301 && old.primary.span == *first);
         let key = (self.body_id, index.value, place.name.clone());
         if self.unproven.get(&key).is_some_and(is_reported) {
             return;
         }
         self.unproven.insert(key, index.span);
         let message = format!("cannot prove that this index of `{}` is below {dim}", place.name);
-        let help = format!("test it first (`if (i < {dim})`), or reduce it (`i % {dim}`); out of range reads give 0, writes are ignored");
+        let help = format!(
+            "test it first (`if (i < {dim})`), or reduce it (`i % {dim}`); out of range reads give 0, writes are ignored"
+        );
         self.warn(Code::W0301, index.span, message, help);
     }
 
@@ -376,7 +379,9 @@ impl Lowerer<'_, '_> {
         match (storage, word) {
             (Storage::Slot(slot), _) => self.slots[*slot] = value,
             (Storage::Register(var), _) => drop(self.emit.effect(Opcode::RegWrite, Attr::Var(*var), vec![value], &[])),
-            (Storage::Meta(field), _) => drop(self.emit.effect(Opcode::MetaWrite, Attr::Meta(*field), vec![value], &[])),
+            (Storage::Meta(field), _) => {
+                drop(self.emit.effect(Opcode::MetaWrite, Attr::Meta(*field), vec![value], &[]))
+            }
             (Storage::Elements(elements), Word::Known(at)) => {
                 if let Some(element) = elements.get(at as usize) {
                     self.store_word(element, Word::Known(0), value);

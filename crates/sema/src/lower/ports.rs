@@ -208,7 +208,8 @@ impl Lowerer<'_, '_> {
         };
         let message = input.inputs[first];
         if let Some(&other) = ports.iter().find(|&&port| input.inputs[port] != message) {
-            let name = |id: MessageTypeId| input.message_types.get(id.index()).map_or("?", |message| message.name.as_str());
+            let name =
+                |id: MessageTypeId| input.message_types.get(id.index()).map_or("?", |message| message.name.as_str());
             let text = format!(
                 "inputs {} and {} carry different messages, `{}` and `{}`",
                 first + 1,
@@ -227,7 +228,12 @@ impl Lowerer<'_, '_> {
     /// The type of a message as a variable.
     fn message_type(&mut self, id: MessageTypeId, span: Span) -> Res<Type> {
         let Some(message) = self.input.and_then(|input| input.message_types.get(id.index())) else {
-            return Err(self.error(Code::E0316, span, "the message type of this port is not known", "declare it at the port"));
+            return Err(self.error(
+                Code::E0316,
+                span,
+                "the message type of this port is not known",
+                "declare it at the port",
+            ));
         };
         match message.kind {
             MessageKind::Flit => Ok(Type::Struct(self.flit_type.clone())),

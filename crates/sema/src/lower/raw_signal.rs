@@ -69,7 +69,12 @@ impl<'a> Lowerer<'a, '_> {
         for (at, (param, &value)) in params.iter().zip(&values).enumerate() {
             let Type::Int(ty) = self.declared_type(&param.ty, &param.dims)? else {
                 let message = format!("`{}` is no integer", param.name.text);
-                return Err(self.error(Code::E0420, param.ty.span, message, "the parameters of a raw signal are integers"));
+                return Err(self.error(
+                    Code::E0420,
+                    param.ty.span,
+                    message,
+                    "the parameters of a raw signal are integers",
+                ));
             };
             let place = self.new_local(&param.name.text, &Type::Int(ty));
             let from = if at < 2 { IntType::UINT } else { IntType::UINT64 };
@@ -85,7 +90,14 @@ impl<'a> Lowerer<'a, '_> {
         let results = self.load(&outevent.field(2), span)?;
         let body = self.end_body(results);
         let defaults = vec![Some(Value::ZERO); fields.len()];
-        Ok(Signal { name: "signal".to_string(), params: fields, defaults, results: lparams(), body, doc: String::new() })
+        Ok(Signal {
+            name: "signal".to_string(),
+            params: fields,
+            defaults,
+            results: lparams(),
+            body,
+            doc: String::new(),
+        })
     }
 
     /// `set_signal(p)`: `p` is the answer.
@@ -115,11 +127,8 @@ impl<'a> Lowerer<'a, '_> {
         let slots: Vec<usize> = values.iter().map(|&value| self.add_slot(value)).collect();
         let word = |slot: usize| StoredLeaf { ty: IntType::UINT, dims: vec![], storage: Storage::Slot(slot) };
         let elements = slots[2..].iter().map(|&slot| Storage::Slot(slot)).collect();
-        let lparam = StoredLeaf {
-            ty: IntType::UINT64,
-            dims: vec![N_LPARAMS],
-            storage: Storage::Elements(Rc::new(elements)),
-        };
+        let lparam =
+            StoredLeaf { ty: IntType::UINT64, dims: vec![N_LPARAMS], storage: Storage::Elements(Rc::new(elements)) };
         Place {
             ty: event_type(),
             leaves: Rc::new(vec![word(slots[0]), word(slots[1]), lparam]),
@@ -203,4 +212,3 @@ struct TypedSignal<'a> {
     params: &'a [ast::FnParam],
     results: &'a [ast::FnParam],
 }
-

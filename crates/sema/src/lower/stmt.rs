@@ -7,7 +7,7 @@ use syntax::ast::{Block, Expr, ExprKind, Stmt, StmtKind, SwitchArm};
 use super::arith::Scalar;
 use super::flow::{Exits, Fate, Flow, Side, Target};
 use super::names::{Constant, Entity};
-use super::{Lowerer, Res, Reported, STATEMENTS_MAX, Section};
+use super::{Lowerer, Reported, Res, STATEMENTS_MAX, Section};
 use crate::types::{IntType, Type};
 
 /// Copies that one `.repeat` may make.
@@ -47,9 +47,8 @@ impl<'a> Lowerer<'a, '_> {
                 Ok(one) if !one.falls => return failed.map_or(Ok(flow.then(one)), Err),
                 Ok(one) if one.exits.any() && at + 1 < stmts.len() => {
                     let rest = &stmts[at + 1..];
-                    let after = self.nested(stmt.span, |lowerer| {
-                        lowerer.guarded(one.exits, |lowerer| lowerer.stmts(rest))
-                    });
+                    let after =
+                        self.nested(stmt.span, |lowerer| lowerer.guarded(one.exits, |lowerer| lowerer.stmts(rest)));
                     return match (after, failed) {
                         (Ok(after), None) => Ok(Flow { falls: after.falls, exits: one.then(after).exits }),
                         _ => Err(Reported),
@@ -129,7 +128,12 @@ impl<'a> Lowerer<'a, '_> {
                 };
                 if self.runtime_depth != depth {
                     let help = "`BREAK` is decided at compile time: test `$i`, parameters and constants";
-                    return Err(self.error(Code::E0306, stmt.span, "`BREAK` under a condition that is not constant", help));
+                    return Err(self.error(
+                        Code::E0306,
+                        stmt.span,
+                        "`BREAK` under a condition that is not constant",
+                        help,
+                    ));
                 }
                 self.repeat_stopped = true;
                 Ok(Flow::FALLS)
@@ -231,7 +235,11 @@ impl<'a> Lowerer<'a, '_> {
             (None, _) if frame.value_is_optional => {}
             (None, ty) => {
                 let message = format!("`return` needs a value of type `{}`", ty.name());
-                let help = if self.calls.is_empty() { "return the mask of inputs to wait for: `return PORT_ALL;`" } else { "return a value" };
+                let help = if self.calls.is_empty() {
+                    "return the mask of inputs to wait for: `return PORT_ALL;`"
+                } else {
+                    "return a value"
+                };
                 return Err(self.error(Code::E0323, span, message, help));
             }
         }
@@ -428,7 +436,11 @@ impl<'a> Lowerer<'a, '_> {
 
     fn repeat_bound(&mut self, expr: &Expr) -> Res<i128> {
         let value = self.const_expr_here(expr)?;
-        let small = if value.signed { value.value.to_i64(value.width).map(i128::from) } else { value.value.to_u64().map(i128::from) };
+        let small = if value.signed {
+            value.value.to_i64(value.width).map(i128::from)
+        } else {
+            value.value.to_u64().map(i128::from)
+        };
         small.ok_or_else(|| self.error(Code::E0321, expr.span, "this bound does not fit 64 bits", "use a smaller one"))
     }
 

@@ -78,7 +78,9 @@ impl Walk<'_> {
         let operands: Vec<Option<&Value>> = op.operands.iter().map(|operand| self.known.get(operand)).collect();
         match (op.code, &operands[..]) {
             (Opcode::And, operands) if operands.contains(&Some(&Value::ZERO)) => return Some(Value::ZERO),
-            (Opcode::Or, operands) if self.body.width(op.results[0]) == Width::BOOL && operands.contains(&Some(&Value::Small(1))) => {
+            (Opcode::Or, operands)
+                if self.body.width(op.results[0]) == Width::BOOL && operands.contains(&Some(&Value::Small(1))) =>
+            {
                 return Some(Value::Small(1));
             }
             (Opcode::Select, [Some(condition), yes, no]) => {

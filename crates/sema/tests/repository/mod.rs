@@ -68,7 +68,8 @@ impl Loader for RepositoryLoader {
     }
 
     fn candidates(&self) -> Vec<String> {
-        let below = |path: &PathBuf| path.strip_prefix(&self.elements).ok().map(|path| path.to_string_lossy().into_owned());
+        let below =
+            |path: &PathBuf| path.strip_prefix(&self.elements).ok().map(|path| path.to_string_lossy().into_owned());
         files_below(&self.elements).iter().filter_map(below).collect()
     }
 }

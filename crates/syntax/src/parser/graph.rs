@@ -370,7 +370,8 @@ impl Parser<'_> {
             return self.unexpected("`->`, `=>` or `::`", "declare an instance with `Element :: name (1, 1)`");
         }
         if self.at(TokenKind::Dot) && self.same_line(0) {
-            let help = "signals are called from the control file: `@end name.signal`; a graph is instances and connections";
+            let help =
+                "signals are called from the control file: `@end name.signal`; a graph is instances and connections";
             return self.unexpected("`->`, `=>` or `::`", help);
         }
         if self.token().line_break || matches!(self.kind(), TokenKind::End | TokenKind::Semi | TokenKind::RBrace) {
