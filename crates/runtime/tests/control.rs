@@ -192,6 +192,6 @@ fn listings_are_walked_and_refusals_told() {
 #[test]
 fn a_listing_that_does_not_end_is_stopped() {
     let ended = try_run(&design(LIST), &[], Options::default(), "l.forever cursor=all\n");
-    let message = ended.err().expect("it cannot end").to_string();
+    let message = ended.expect_err("it cannot end").to_string();
     assert!(message.starts_with("2097152 firings at 0 ns without time moving on; firing: l;"), "{message}");
 }

@@ -19,6 +19,8 @@ const APPLICATIONS: &[&str] = &["PassTraffic", "IP_Forwarding", "Firewall"];
 const ENGINES: &[&str] = &["interp", "jit"];
 /// Packet lengths in bytes.
 const LENGTHS: &[usize] = &[64, 512, 1500];
+/// Payload of a flit; a packet is as many flits as it takes.
+const FLIT_BYTES: usize = 32;
 /// Packets in each capture.
 const N_PACKETS: u64 = 200_000;
 /// Repeats of each row, interleaved; the median counts.
@@ -78,13 +80,20 @@ fn described(row: Row) -> Value {
     let mut ns = row.ns_per_packet;
     ns.sort_by(f64::total_cmp);
     let median = ns[ns.len() / 2];
-    println!("{} {} B on {}: {median:.1} ns/packet", row.application, row.packet_bytes, row.engine);
+    let packets_per_second = 1e9 / median;
+    let flits_per_second = packets_per_second * row.packet_bytes.div_ceil(FLIT_BYTES) as f64;
+    println!(
+        "{} {} B on {}: {median:.1} ns/packet, {packets_per_second:.0} packets/s, {flits_per_second:.0} flits/s",
+        row.application, row.packet_bytes, row.engine
+    );
     let rounded = |ns: f64| (ns * 10.0).round() / 10.0;
     json!({
         "application": row.application,
         "engine": row.engine,
         "packet_bytes": row.packet_bytes,
         "ns_per_packet": { "best": rounded(ns[0]), "median": rounded(median), "worst": rounded(ns[ns.len() - 1]) },
+        "packets_per_second": packets_per_second.round(),
+        "flits_per_second": flits_per_second.round(),
     })
 }
 
