@@ -436,6 +436,9 @@ impl Compiler<'_> {
             Opcode::PktError => Inst::PktError { d },
             Opcode::PktInPort => Inst::PktInPort { d },
             Opcode::PktTime => Inst::PktTime { d },
+            Opcode::PktEnter | Opcode::PktEmitted | Opcode::PktDropped | Opcode::PktDropFor => {
+                unreachable!("chains are made for native code")
+            }
             Opcode::PktTruncate => Inst::PktTruncate { a },
             Opcode::PktAppend => Inst::PktAppend { a },
             Opcode::MetaRead => {

@@ -33,6 +33,8 @@ pub enum BodyKind {
     End,
     /// Flattened arguments to flattened results; state, time.
     Signal,
+    /// `() -> (exit: i32, ports: i32, stop: i1)`: several packet elements, one after the other; see [`crate::Chain`].
+    Chain,
 }
 
 /// A body-local array of scalars. Zero when the body starts; `local_clear` zeroes it again.

@@ -409,7 +409,7 @@ impl Writer<'_> {
                 };
                 self.visible.push(value);
             }
-            BodyKind::Signal => {
+            BodyKind::Signal | BodyKind::Chain => {
                 let value = self.builder.now();
                 self.visible.push(value);
             }

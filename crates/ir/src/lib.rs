@@ -6,6 +6,7 @@
 
 mod body;
 mod builder;
+pub mod chain;
 mod design;
 mod digits;
 pub mod engine;
@@ -26,6 +27,7 @@ pub use diag::Span;
 
 pub use body::{Body, BodyKind, Local, Op, OpId, Region, RegionId, ValueId};
 pub use builder::{Builder, Opened};
+pub use chain::{Chain, ChainVar, Counter};
 pub use design::{
     Boundary, BoundaryDirection, BoundaryId, Channel, ChannelEnd, ChannelId, Design, Element, ElementId, Field,
     Handler, MessageKind, MessageType, MessageTypeId, MetaField, Param, Port, Signal, Timing, Var, VarId,
@@ -35,4 +37,4 @@ pub use parse::{ParseError, parse};
 pub use reference::reference_page;
 pub use text::{Spans, print};
 pub use value::{Value, Width};
-pub use verify::{MAX_NESTING, Verified, VerifyError, verify};
+pub use verify::{MAX_NESTING, Verified, VerifyError, verify, verify_chain};

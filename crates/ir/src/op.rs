@@ -137,6 +137,8 @@ pub enum Shape {
     Take64,
     /// `(32, 32)`
     Take32x2,
+    /// `(32, 32, 32)`
+    Take32x3,
     /// `(32) -> 1`
     MaskTest,
     /// `(32) -> fields of the message type`
@@ -260,6 +262,10 @@ ops! {
     MetaWrite "meta.write" MetaWrite WritePacket "Sets a metadata field.";
     Emit "emit" Take32 WritePacket "Marks output number i (from 1): the packet as it is at the end goes there. No such port: the packet is dropped with that reason.";
     Drop "drop" Nothing WritePacket "Marks the packet as dropped, for the attribute's reason.";
+    PktEnter "pkt.enter" Take32x3 WritePacket "In a chain: begins an element's view with its window, its room to grow and its `store` (0: none): valid bytes are the packet's first, at most the window; nothing is short, emitted or dropped, but a packet longer than `store` is dropped for that.";
+    PktEmitted "pkt.emitted" Get32 ReadPacket "In a chain: mask of the outputs marked since `pkt.enter`.";
+    PktDropped "pkt.dropped" Get32 ReadPacket "In a chain: number of the first cause to drop the packet since `pkt.enter`; 0 if there is none.";
+    PktDropFor "pkt.drop_for" Take32 WritePacket "In a chain: marks the packet as dropped for the cause with this number.";
     Assert "assert" Assert Outside "Stops the run with the attribute's text if the operand is 0.";
     Trace "trace" Trace Outside "Reports the attribute's text with the operands filled in for `{}`.";
 }

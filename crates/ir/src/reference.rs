@@ -78,6 +78,7 @@ fn shape(shape: Shape) -> &'static str {
         Shape::Get1 => "`() -> 1`",
         Shape::Take32 => "`(32) -> ()`",
         Shape::Take64 => "`(64) -> ()`",
+        Shape::Take32x3 => "`(a: 32, b: 32, c: 32) -> ()`",
         Shape::Take32x2 => "`(o: 32, n: 32) -> ()`",
         Shape::MaskTest => "`(mask: 32) -> 1`",
         Shape::PortRead => "`(32) -> fields…`",

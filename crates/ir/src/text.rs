@@ -401,7 +401,7 @@ pub(crate) fn n_operands(op: Opcode) -> Option<usize> {
         | Shape::MemoryWrite
         | Shape::Take32x2
         | Shape::PacketStore => Some(2),
-        Shape::Select => Some(3),
+        Shape::Select | Shape::Take32x3 => Some(3),
         Shape::Loop | Shape::PortWrite | Shape::Trace => None,
     }
 }

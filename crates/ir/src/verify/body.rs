@@ -194,17 +194,19 @@ impl Checker<'_> {
     fn check_allowed(&self, op: &Op) -> Result<(), String> {
         let kind = self.body.kind;
         let store = matches!(&self.context.element.handler, Handler::Packet { store: Some(_), .. });
-        let in_packet = matches!(kind, BodyKind::Packet | BodyKind::End);
+        let in_chain = kind == BodyKind::Chain;
+        let in_packet = in_chain || matches!(kind, BodyKind::Packet | BodyKind::End);
         let allowed = match (op.code, op.code.effect()) {
             (_, Effect::Pure | Effect::Region | Effect::ReadState | Effect::WriteState) => true,
             (Opcode::Assert | Opcode::Trace, _) => true,
             (Opcode::Now | Opcode::WakeAt, _) => kind != BodyKind::Init,
+            (Opcode::PktEnter | Opcode::PktEmitted | Opcode::PktDropped | Opcode::PktDropFor, _) => in_chain,
             (Opcode::OutWrite, _) if in_packet => return self.check_struct_write(op),
             (_, Effect::ReadPort | Effect::WritePort) => kind == BodyKind::Flit,
-            (Opcode::PktLen, _) => kind == BodyKind::End || kind == BodyKind::Packet && store,
-            (Opcode::PktTruncate | Opcode::PktAppend, _) => in_packet && store,
+            (Opcode::PktLen, _) => in_chain || kind == BodyKind::End || kind == BodyKind::Packet && store,
+            (Opcode::PktTruncate | Opcode::PktAppend, _) => in_chain || in_packet && store,
             (Opcode::Emit | Opcode::Drop | Opcode::MetaWrite, _) => in_packet,
-            (_, Effect::WritePacket) => kind == BodyKind::Packet || kind == BodyKind::End && store,
+            (_, Effect::WritePacket) => in_chain || kind == BodyKind::Packet || kind == BodyKind::End && store,
             (Opcode::PktAvail | Opcode::PktLoad | Opcode::PktShort, _) => in_packet,
             (_, Effect::ReadPacket | Effect::Outside) => in_packet || kind == BodyKind::Tail,
         };

@@ -12,8 +12,8 @@ use std::fmt;
 use diag::Span;
 
 use crate::{
-    Body, BodyKind, BoundaryDirection, Channel, ChannelEnd, ChannelId, Design, Element, ElementId, Field, Handler,
-    MessageKind, MessageTypeId, Port, Signal, Var, Width, side,
+    Body, BodyKind, BoundaryDirection, Chain, Channel, ChannelEnd, ChannelId, Design, Element, ElementId, Field,
+    Handler, MessageKind, MessageTypeId, Port, Signal, Var, Width, side,
 };
 
 pub(crate) use shape::check_pure;
@@ -76,6 +76,16 @@ pub fn verify(design: &Design) -> Result<Verified<'_>, Vec<VerifyError>> {
         }
     }
     if errors.list.is_empty() { Ok(Verified(design)) } else { Err(errors.list) }
+}
+
+/// Checks the body of a chain, whose members belong to the design.
+pub fn verify_chain(design: &Design, chain: &Chain) -> Result<(), Vec<VerifyError>> {
+    let element = &chain.element(design);
+    let mut errors = Errors { list: Vec::new(), place: String::new(), span: None };
+    let signature = body::Signature { kind: BodyKind::Chain, params: &[], results: &[MASK, MASK, Width::BOOL] };
+    let context = body::Context { design, element, place: "chain".to_string() };
+    body::check(context, &chain.body, signature, &mut errors);
+    if errors.list.is_empty() { Ok(()) } else { Err(errors.list) }
 }
 
 /// Collects errors at a place.

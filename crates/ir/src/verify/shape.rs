@@ -57,6 +57,7 @@ pub(super) fn check_effect(
         (Shape::Take32, &[a], []) => a == W32,
         (Shape::Take64, &[a], []) => a == W64,
         (Shape::Take32x2, &[a, b], []) => a == W32 && b == W32,
+        (Shape::Take32x3, operands, []) => operands == [W32; 3],
         (Shape::MaskTest, &[a], &[r]) => a == W32 && r == W1,
         (Shape::Assert, &[a], []) => a == W1,
         (Shape::RegisterRead | Shape::MetaRead, [], &[r]) => Some(r) == word,
