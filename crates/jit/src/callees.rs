@@ -4,9 +4,10 @@
 #![allow(unsafe_code)]
 
 use ir::Opcode;
+use ir::chain::{CAUSE_APPEND, CAUSE_NO_ROOM, CAUSE_POP_OUTSIDE, CAUSE_PUSH_OUTSIDE};
 use ir::engine::Packet;
 
-use crate::context::{Context, DROP_APPEND, DROP_NO_PORT, DROP_NO_ROOM, DROP_POP_OUTSIDE, DROP_PUSH_OUTSIDE, Outside};
+use crate::context::{Context, Outside};
 use crate::limbs;
 
 /// A function that code calls: arguments of 64 bits, perhaps a result of 64 bits.
@@ -26,7 +27,6 @@ pub(crate) enum CalleeId {
     PacketPop,
     PacketTruncate,
     PacketAppend,
-    PacketEmit,
     WakeAt,
     Trace,
     Zero,
@@ -42,14 +42,13 @@ pub(crate) enum CalleeId {
 
 impl CalleeId {
     /// All of them.
-    pub(crate) const ALL: [CalleeId; 18] = [
+    pub(crate) const ALL: [CalleeId; 17] = [
         CalleeId::PacketLoad,
         CalleeId::PacketStore,
         CalleeId::PacketPush,
         CalleeId::PacketPop,
         CalleeId::PacketTruncate,
         CalleeId::PacketAppend,
-        CalleeId::PacketEmit,
         CalleeId::WakeAt,
         CalleeId::Trace,
         CalleeId::Zero,
@@ -75,7 +74,6 @@ pub(crate) fn callees() -> Vec<Callee> {
         callee("packet_pop", packet_pop as *const (), 3, false),
         callee("packet_truncate", packet_truncate as *const (), 2, false),
         callee("packet_append", packet_append as *const (), 2, false),
-        callee("packet_emit", packet_emit as *const (), 2, false),
         callee("wake_at", wake_at as *const (), 2, false),
         callee("trace", trace as *const (), 4, false),
         callee("zero", zero as *const (), 2, false),
@@ -159,10 +157,10 @@ unsafe extern "C" fn packet_push(context: *mut Context, offset: u64, n_bytes: u6
     // SAFETY: as the caller promises.
     let (context, packet) = unsafe { with_packet(context) };
     if offset > context.avail {
-        return context.drop_for(DROP_PUSH_OUTSIDE);
+        return context.drop_for(CAUSE_PUSH_OUTSIDE);
     }
     if n_bytes > context.grow_left {
-        return context.drop_for(DROP_NO_ROOM);
+        return context.drop_for(CAUSE_NO_ROOM);
     }
     packet.insert(offset as usize, n_bytes as usize);
     context.grow_left -= n_bytes;
@@ -179,7 +177,7 @@ unsafe extern "C" fn packet_pop(context: *mut Context, offset: u64, n_bytes: u64
     let (context, packet) = unsafe { with_packet(context) };
     // Both are below 2^32.
     if offset + n_bytes > context.avail {
-        return context.drop_for(DROP_POP_OUTSIDE);
+        return context.drop_for(CAUSE_POP_OUTSIDE);
     }
     packet.remove(offset as usize, n_bytes as usize);
     context.avail -= n_bytes;
@@ -212,7 +210,7 @@ unsafe extern "C" fn packet_append(context: *mut Context, n_bytes: u64) {
     // SAFETY: as the caller promises.
     let (context, packet) = unsafe { with_packet(context) };
     if context.len.saturating_add(n_bytes) > context.store {
-        return context.drop_for(DROP_APPEND);
+        return context.drop_for(CAUSE_APPEND);
     }
     if packet.missing > 0 {
         packet.missing = packet.missing.saturating_add(n_bytes as u32);
@@ -220,21 +218,6 @@ unsafe extern "C" fn packet_append(context: *mut Context, n_bytes: u64) {
     }
     packet.append(n_bytes as usize);
     context.see_packet(packet);
-}
-
-/// Marks an output, from 1.
-///
-/// # Safety
-/// Called by code: the context of this firing.
-unsafe extern "C" fn packet_emit(context: *mut Context, port: u64) {
-    // SAFETY: as the caller promises.
-    let context = unsafe { &mut *context };
-    let bit = if (1..=32).contains(&port) { 1 << (port - 1) } else { 0 };
-    if bit & context.packet_outputs != 0 {
-        context.emitted |= bit;
-    } else if context.dropped == 0 {
-        (context.dropped, context.no_port) = (DROP_NO_PORT, port);
-    }
 }
 
 /// # Safety

@@ -2,6 +2,9 @@
 //!
 //! All fields are 8 bytes wide, so that code reads and writes them as limbs.
 
+use ir::chain::{
+    CAUSE_APPEND, CAUSE_NO_PORT, CAUSE_NO_ROOM, CAUSE_POP_OUTSIDE, CAUSE_PUSH_OUTSIDE, FIRST_OWN_CAUSE,
+};
 use ir::engine::{DropCause, Packet};
 use ir::{Value, Width};
 
@@ -32,7 +35,7 @@ pub(crate) struct Context {
     pub(crate) rounds_max: u64,
     /// Index that was out of range, when code returns with that trap.
     pub(crate) trap_index: u64,
-    /// Port of [`DROP_NO_PORT`].
+    /// Port of [`CAUSE_NO_PORT`].
     pub(crate) no_port: u64,
     pub(crate) avail: u64,
     /// Bytes of the whole packet.
@@ -50,21 +53,10 @@ pub(crate) struct Context {
     pub(crate) last_failed: u64,
     pub(crate) last_written: u64,
     pub(crate) in_port: u64,
-    /// Outputs that carry packets.
-    pub(crate) packet_outputs: u64,
     pub(crate) emitted: u64,
-    /// The first reason to drop the packet; 0: none. See [`Outside::causes`].
+    /// Number of the first cause to drop the packet, as in `ir::chain`, own ones by position in [`Outside::reasons`]; 0: none.
     pub(crate) dropped: u64,
 }
-
-/// Values of [`Context::dropped`] below the element's own reasons.
-pub(crate) const DROP_NO_PORT: u64 = 1;
-pub(crate) const DROP_NO_ROOM: u64 = 2;
-pub(crate) const DROP_PUSH_OUTSIDE: u64 = 3;
-pub(crate) const DROP_POP_OUTSIDE: u64 = 4;
-pub(crate) const DROP_APPEND: u64 = 5;
-/// The element's first own reason.
-pub(crate) const DROP_OWN: u64 = 6;
 
 /// What callees collect, and the texts that code names by number.
 #[derive(Debug, Default)]
@@ -86,7 +78,7 @@ pub(crate) struct TraceText {
 
 impl Context {
     /// A context without packet, whose pointers are set when a body is called.
-    pub(crate) fn new(rounds_max: u64, packet_outputs: u64) -> Context {
+    pub(crate) fn new(rounds_max: u64) -> Context {
         Context {
             bytes: std::ptr::null_mut(),
             packet: std::ptr::null_mut(),
@@ -113,7 +105,6 @@ impl Context {
             last_failed: 0,
             last_written: 0,
             in_port: 0,
-            packet_outputs,
             emitted: 0,
             dropped: 0,
         }
@@ -134,22 +125,22 @@ impl Context {
         (self.short, self.changed, self.written, self.emitted, self.dropped) = (0, 0, 0, 0, 0);
     }
 
-    pub(crate) fn drop_for(&mut self, cause: u64) {
+    pub(crate) fn drop_for(&mut self, cause: u32) {
         if self.dropped == 0 {
-            self.dropped = cause;
+            self.dropped = u64::from(cause);
         }
     }
 
     /// Why the packet was dropped, if it was.
     pub(crate) fn cause(&self, outside: &Outside) -> Option<DropCause> {
-        Some(match self.dropped {
+        Some(match self.dropped as u32 {
             0 => return None,
-            DROP_NO_PORT => DropCause::NoSuchPort(self.no_port),
-            DROP_NO_ROOM => DropCause::NoRoomToGrow,
-            DROP_PUSH_OUTSIDE => DropCause::PushOutside,
-            DROP_POP_OUTSIDE => DropCause::PopOutside,
-            DROP_APPEND => DropCause::AppendPastStore,
-            own => DropCause::Element(outside.reasons[(own - DROP_OWN) as usize].clone()),
+            CAUSE_NO_PORT => DropCause::NoSuchPort(self.no_port),
+            CAUSE_NO_ROOM => DropCause::NoRoomToGrow,
+            CAUSE_PUSH_OUTSIDE => DropCause::PushOutside,
+            CAUSE_POP_OUTSIDE => DropCause::PopOutside,
+            CAUSE_APPEND => DropCause::AppendPastStore,
+            own => DropCause::Element(outside.reasons[(own - FIRST_OWN_CAUSE) as usize].clone()),
         })
     }
 }

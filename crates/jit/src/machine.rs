@@ -150,7 +150,7 @@ impl Machine {
         let signals = element.signals.iter().map(|_| next()).collect();
         let core = Core {
             state: State::new(&element.vars, layout),
-            context: Context::new(options.loop_rounds_max, packet_outputs(design, element)),
+            context: Context::new(options.loop_rounds_max),
             outside: Outside { trace_texts: tables.traces, reasons: tables.reasons, ..Outside::default() },
             io: vec![0; io_words.max(1)],
             outputs: vec![0; output_stride * output_words.len()],

@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 
 use ir::{Value, Var, VarId};
 
-use crate::layout::{LIMB, Layout, Place, Words};
+use crate::layout::{LIMB, Layout, Place};
 
 /// The words of one memory, zeroed at first. Pages that nobody writes cost nothing, so large tables take no time at start.
 #[derive(Debug)]
@@ -16,9 +16,8 @@ struct Memory {
 }
 
 impl Memory {
-    fn new(words: Words) -> Memory {
-        let allocation =
-            Allocation::from_size_align(words.total_bytes().max(1), 64).expect("a memory fits the address space");
+    fn new(n_bytes: usize) -> Memory {
+        let allocation = Allocation::from_size_align(n_bytes.max(1), 64).expect("a memory fits the address space");
         // SAFETY: the size is not 0.
         let bytes = unsafe { alloc_zeroed(allocation) };
         let bytes = NonNull::new(bytes).unwrap_or_else(|| handle_alloc_error(allocation));
@@ -55,7 +54,11 @@ pub(crate) struct State {
 impl State {
     /// The reset state.
     pub(crate) fn new(vars: &[Var], layout: Layout) -> State {
-        let mut state = State { block: vec![0; layout.n_words], memories: Vec::new(), vars: vars.to_vec(), layout };
+        let memories = layout.records.iter().map(|records| Memory::new(records.n_bytes)).collect();
+        let mut state = State { block: vec![0; layout.n_words], memories, vars: vars.to_vec(), layout };
+        for (records, memory) in state.layout.records.iter().zip(&state.memories) {
+            state.block[(records.pointer_offset / LIMB) as usize] = memory.bytes.as_ptr().expose_provenance() as u64;
+        }
         for (idx, var) in vars.iter().enumerate() {
             match state.layout.place(VarId(idx as u32)) {
                 Place::Register { offset } => {
@@ -63,15 +66,11 @@ impl State {
                     let at = (offset / LIMB) as usize;
                     state.block[at..at + limbs.len()].copy_from_slice(limbs);
                 }
-                Place::Memory { pointer_offset, words } => {
-                    let mut memory = Memory::new(words);
-                    for (value, word) in
-                        var.reset.iter().zip(memory.as_mut_slice().chunks_exact_mut(words.bytes as usize))
-                    {
-                        value.write_le_bytes(word);
+                Place::Memory { record, words, .. } => {
+                    let records = state.memories[record].as_mut_slice().chunks_exact_mut(words.stride as usize);
+                    for (value, record) in var.reset.iter().zip(records) {
+                        value.write_le_bytes(&mut record[words.range()]);
                     }
-                    state.block[(pointer_offset / LIMB) as usize] = memory.bytes.as_ptr().expose_provenance() as u64;
-                    state.memories.push(memory);
                 }
             }
         }
@@ -85,17 +84,16 @@ impl State {
 
     /// Each variable with its words, one for a register, in order.
     pub(crate) fn values(&self) -> impl Iterator<Item = (&str, Vec<Value>)> {
-        let mut memories = self.memories.iter();
         self.vars.iter().enumerate().map(move |(idx, var)| {
             let values = match self.layout.place(VarId(idx as u32)) {
                 Place::Register { offset } => {
                     let at = (offset / LIMB) as usize;
                     vec![Value::from_limbs(&self.block[at..at + var.width.limbs()])]
                 }
-                Place::Memory { words, .. } => {
-                    let memory = memories.next().expect("each memory was made");
-                    let bytes = &memory.as_slice()[..words.total_bytes()];
-                    bytes.chunks_exact(words.bytes as usize).map(Value::from_le_bytes).collect()
+                Place::Memory { record, words, .. } => {
+                    let bytes = &self.memories[record].as_slice()[..words.total_bytes()];
+                    let records = bytes.chunks_exact(words.stride as usize);
+                    records.map(|record| Value::from_le_bytes(&record[words.range()])).collect()
                 }
             };
             (var.name.as_str(), values)

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use cranelift_codegen::ir::{AliasRegionData, InstBuilder, MemFlagsData, Value, types};
 
+use cranelift_frontend::Variable;
+
 use super::body::Lowerer;
 use super::value::{INLINE_LIMBS, Val, n_limbs};
 use crate::callees::CalleeId;
@@ -81,6 +83,18 @@ impl Lowerer<'_> {
     pub(super) fn store_context(&mut self, field: usize, value: Value) {
         let context = self.context;
         self.store(Region::Context, value, context, field as u32);
+    }
+
+    /// Writes a variable back to its field of the context.
+    pub(super) fn store_variable(&mut self, field: usize, variable: Variable) {
+        let value = self.builder.use_var(variable);
+        self.store_context(field, value);
+    }
+
+    /// Reads a variable from its field of the context.
+    pub(super) fn load_variable(&mut self, field: usize, variable: Variable) {
+        let value = self.load_context(field);
+        self.builder.def_var(variable, value);
     }
 
     /// A pointer of the context, which code never changes.

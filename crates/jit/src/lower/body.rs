@@ -6,7 +6,7 @@ use cranelift_codegen::ir::{Block, FuncRef, InstBuilder, Value, types};
 use cranelift_frontend::{FunctionBuilder, Variable};
 use cranelift_module::{FuncId, Module};
 use ir::engine::{Bounds, Options};
-use ir::{Attr, Body, Design, Element, Op, OpId, Opcode, Span};
+use ir::{Attr, Body, BodyKind, Design, Element, Op, OpId, Opcode, Span};
 
 use super::access::Region;
 use super::state::LocalPlace;
@@ -87,15 +87,7 @@ pub(crate) fn compile(
     builder.switch_to_block(entry);
     builder.seal_block(entry);
     let (context, state) = (builder.block_params(entry)[0], builder.block_params(entry)[1]);
-    let mut variable = || builder.declare_var(types::I64);
-    let variables = Variables {
-        bytes: variable(),
-        avail: variable(),
-        rounds: variable(),
-        changed: variable(),
-        ready: variable(),
-        written: variable(),
-    };
+    let variables = Variables::declare(&mut builder);
     let config = assembly.module.isa().frontend_config();
     let mut lowerer = Lowerer {
         input,
@@ -138,22 +130,57 @@ pub(crate) fn compile(
 /// What code keeps in registers of the context, so that it need not be read again.
 #[derive(Clone, Copy)]
 pub(super) struct Variables {
+    pub(super) packet: Variable,
+    pub(super) meta: Variable,
     pub(super) bytes: Variable,
     pub(super) avail: Variable,
+    pub(super) len: Variable,
+    pub(super) in_port: Variable,
+    pub(super) now: Variable,
+    pub(super) short: Variable,
+    pub(super) emitted: Variable,
+    pub(super) dropped: Variable,
     pub(super) rounds: Variable,
     pub(super) changed: Variable,
     pub(super) ready: Variable,
     pub(super) written: Variable,
 }
 
+impl Variables {
+    fn declare(builder: &mut FunctionBuilder<'_>) -> Variables {
+        let mut variable = || builder.declare_var(types::I64);
+        Variables {
+            packet: variable(),
+            meta: variable(),
+            bytes: variable(),
+            avail: variable(),
+            len: variable(),
+            in_port: variable(),
+            now: variable(),
+            short: variable(),
+            emitted: variable(),
+            dropped: variable(),
+            rounds: variable(),
+            changed: variable(),
+            ready: variable(),
+            written: variable(),
+        }
+    }
+}
+
 /// Which parts of the context a body uses.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Uses {
-    loops: bool,
     state_writes: bool,
     inputs: bool,
     outputs: bool,
     outcome: bool,
+    /// It may decide what becomes of the packet.
+    fate: bool,
+    /// It accesses the packet's bytes or asks whether one was missing.
+    bytes: bool,
+    /// It may change the packet's length.
+    pub(super) resizes: bool,
 }
 
 impl Uses {
@@ -161,13 +188,20 @@ impl Uses {
         let mut uses = Uses::default();
         for op in &body.ops {
             match op.code {
-                Opcode::Loop => uses.loops = true,
                 Opcode::RegWrite | Opcode::MemWrite => uses.state_writes = true,
                 Opcode::InReady | Opcode::InMask | Opcode::InRead | Opcode::InPeek | Opcode::InClear => {
                     uses.inputs = true
                 }
                 Opcode::OutWrite | Opcode::OutClear => uses.outputs = true,
                 Opcode::OutFailed | Opcode::OutWritten => uses.outcome = true,
+                Opcode::PktLoad | Opcode::PktStore | Opcode::PktShort => uses.bytes = true,
+                Opcode::Emit | Opcode::Drop => uses.fate = true,
+                Opcode::PktPush
+                | Opcode::PktPop
+                | Opcode::PktPushAt
+                | Opcode::PktPopAt
+                | Opcode::PktTruncate
+                | Opcode::PktAppend => (uses.fate, uses.resizes) = (true, true),
                 _ => {}
             }
         }
@@ -217,11 +251,15 @@ struct PendingTrap {
 impl Lowerer<'_> {
     fn enter(&mut self) {
         self.frame = self.load_pointer(offset_of!(Context, frame));
-        self.load_packet_place();
+        if matches!(self.body.kind, BodyKind::Packet | BodyKind::Tail | BodyKind::End) {
+            self.load_packet();
+        }
+        let now = self.load_context(offset_of!(Context, now_ns));
         let rounds = self.load_context(offset_of!(Context, rounds_max));
         let ready = self.load_context(offset_of!(Context, ready));
         let written = self.load_context(offset_of!(Context, written));
         let unchanged = self.zero();
+        self.builder.def_var(self.variables.now, now);
         self.builder.def_var(self.variables.rounds, rounds);
         self.builder.def_var(self.variables.ready, ready);
         self.builder.def_var(self.variables.written, written);
@@ -260,6 +298,13 @@ impl Lowerer<'_> {
             let written = self.builder.use_var(self.variables.written);
             self.store_context(offset_of!(Context, written), written);
         }
+        if self.uses.fate {
+            self.store_variable(offset_of!(Context, emitted), self.variables.emitted);
+            self.store_variable(offset_of!(Context, dropped), self.variables.dropped);
+        }
+        if self.uses.bytes {
+            self.store_variable(offset_of!(Context, short), self.variables.short);
+        }
         let done = self.zero();
         self.builder.ins().return_(&[done]);
         self.fill_traps();
@@ -289,7 +334,7 @@ impl Lowerer<'_> {
                 self.output(op)
             }
             Opcode::Now => {
-                let now = self.load_context(offset_of!(Context, now_ns));
+                let now = self.builder.use_var(self.variables.now);
                 self.define(op.results[0], Val::Small(now));
             }
             Opcode::WakeAt => {

@@ -4,15 +4,16 @@ use std::mem::offset_of;
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
+use ir::chain::{CAUSE_LONG, CAUSE_NO_PORT, FIRST_OWN_CAUSE};
 use ir::engine::{Flags, Packet};
 use ir::side::{META_LO, SidePart};
 use ir::{Attr, Op, Opcode, ValueId};
 
 use super::access::Region;
-use super::body::{Lowerer, SCRATCH_A, SCRATCH_D};
+use super::body::{Lowerer, SCRATCH_A, SCRATCH_D, Variables};
 use super::value::{INLINE_LIMBS, Val, n_limbs, ones};
 use crate::callees::CalleeId;
-use crate::context::{Context, DROP_OWN};
+use crate::context::{Context, PORTS_MAX};
 use crate::layout::LIMB;
 
 /// A run of bytes that one machine access moves: where it stands, and which limb holds it from which bit on.
@@ -49,12 +50,18 @@ fn machine_type(bytes: u32) -> Type {
 }
 
 impl Lowerer<'_> {
-    /// Reads where the packet is, at the start and when it may have moved.
-    pub(super) fn load_packet_place(&mut self) {
-        let bytes = self.load_context(offset_of!(Context, bytes));
-        let avail = self.load_context(offset_of!(Context, avail));
-        self.builder.def_var(self.variables.bytes, bytes);
-        self.builder.def_var(self.variables.avail, avail);
+    /// Reads what the context says of the packet.
+    pub(super) fn load_packet(&mut self) {
+        let (packet, meta) = (self.load_pointer(offset_of!(Context, packet)), self.load_pointer(offset_of!(Context, meta)));
+        self.builder.def_var(self.variables.packet, packet);
+        self.builder.def_var(self.variables.meta, meta);
+        self.load_variable(offset_of!(Context, bytes), self.variables.bytes);
+        self.load_variable(offset_of!(Context, avail), self.variables.avail);
+        self.load_variable(offset_of!(Context, len), self.variables.len);
+        self.load_variable(offset_of!(Context, in_port), self.variables.in_port);
+        self.load_variable(offset_of!(Context, short), self.variables.short);
+        self.load_variable(offset_of!(Context, emitted), self.variables.emitted);
+        self.load_variable(offset_of!(Context, dropped), self.variables.dropped);
     }
 
     pub(super) fn packet(&mut self, op: &Op) {
@@ -62,12 +69,17 @@ impl Lowerer<'_> {
             Opcode::PktLoad => self.load_bytes(op),
             Opcode::PktStore => self.store_bytes(op),
             Opcode::PktPush | Opcode::PktPop | Opcode::PktPushAt | Opcode::PktPopAt => self.resize(op),
-            Opcode::PktTruncate => self.call_on_packet(CalleeId::PacketTruncate, op),
-            Opcode::PktAppend => self.call_on_packet(CalleeId::PacketAppend, op),
+            Opcode::PktTruncate => self.change_end(CalleeId::PacketTruncate, op),
+            Opcode::PktAppend => self.change_end(CalleeId::PacketAppend, op),
             Opcode::MetaRead => self.read_meta(op),
             Opcode::MetaWrite => self.write_meta(op),
             Opcode::Emit => self.emit(op),
             Opcode::Drop => self.drop_packet(op),
+            Opcode::PktEnter => self.enter_element(op),
+            Opcode::PktDropFor => {
+                let cause = self.small(op.operands[0]);
+                self.drop_for_number(cause);
+            }
             _ => {
                 let value = self.packet_property(op.code);
                 self.define(op.results[0], Val::Small(value));
@@ -78,10 +90,12 @@ impl Lowerer<'_> {
     fn packet_property(&mut self, code: Opcode) -> Value {
         match code {
             Opcode::PktAvail => self.builder.use_var(self.variables.avail),
-            Opcode::PktLen => self.load_context(offset_of!(Context, len)),
-            Opcode::PktInPort => self.load_context(offset_of!(Context, in_port)),
+            Opcode::PktLen => self.builder.use_var(self.variables.len),
+            Opcode::PktInPort => self.builder.use_var(self.variables.in_port),
+            Opcode::PktEmitted => self.builder.use_var(self.variables.emitted),
+            Opcode::PktDropped => self.builder.use_var(self.variables.dropped),
             Opcode::PktShort => {
-                let short = self.load_context(offset_of!(Context, short));
+                let short = self.builder.use_var(self.variables.short);
                 let is_short = self.builder.ins().icmp_imm_u(IntCC::NotEqual, short, 0);
                 self.truth(is_short)
             }
@@ -97,7 +111,7 @@ impl Lowerer<'_> {
     }
 
     fn packet_field(&mut self, width: Type, offset: usize) -> Value {
-        let packet = self.load_pointer(offset_of!(Context, packet));
+        let packet = self.builder.use_var(self.variables.packet);
         let flags = self.flags(Region::PacketFields);
         let value = self.builder.ins().load(width, flags, packet, offset as i32);
         if width == types::I64 { value } else { self.builder.ins().uextend(types::I64, value) }
@@ -170,10 +184,14 @@ impl Lowerer<'_> {
         self.define(result, Val::from_limbs(results));
     }
 
+    /// Reads as far as bytes are valid.
     fn call_load(&mut self, op: &Op, n_bytes: u32, at: u32) {
+        self.store_variable(offset_of!(Context, avail), self.variables.avail);
+        self.store_variable(offset_of!(Context, short), self.variables.short);
         let (context, offset) = (self.context, self.small(op.operands[0]));
         let (n_bytes, to) = (self.iconst(u64::from(n_bytes)), self.frame_address(at));
         self.call(CalleeId::PacketLoad, &[context, offset, n_bytes, to]);
+        self.load_variable(offset_of!(Context, short), self.variables.short);
     }
 
     fn store_bytes(&mut self, op: &Op) {
@@ -209,10 +227,14 @@ impl Lowerer<'_> {
         self.seal_and_enter(merge);
     }
 
+    /// Writes as far as bytes are valid.
     fn call_store(&mut self, op: &Op, n_bytes: u32, at: u32) {
+        self.store_variable(offset_of!(Context, avail), self.variables.avail);
+        self.store_variable(offset_of!(Context, short), self.variables.short);
         let (context, offset) = (self.context, self.small(op.operands[0]));
         let (n_bytes, from) = (self.iconst(u64::from(n_bytes)), self.frame_address(at));
         self.call(CalleeId::PacketStore, &[context, offset, n_bytes, from]);
+        self.load_variable(offset_of!(Context, short), self.variables.short);
     }
 
     fn resize(&mut self, op: &Op) {
@@ -226,14 +248,25 @@ impl Lowerer<'_> {
             [offset, n_bytes] => (self.small(offset), self.small(n_bytes)),
             _ => unreachable!("a change of length has one or two operands"),
         };
-        self.call(callee, &[context, offset, n_bytes]);
-        self.load_packet_place();
+        self.call_on_packet(callee, &[context, offset, n_bytes]);
     }
 
-    fn call_on_packet(&mut self, callee: CalleeId, op: &Op) {
+    fn change_end(&mut self, callee: CalleeId, op: &Op) {
         let (context, n_bytes) = (self.context, self.small(op.operands[0]));
-        self.call(callee, &[context, n_bytes]);
-        self.load_packet_place();
+        self.call_on_packet(callee, &[context, n_bytes]);
+    }
+
+    /// Calls what may change the packet's length and drop it.
+    fn call_on_packet(&mut self, callee: CalleeId, arguments: &[Value]) {
+        let Variables { bytes, avail, len, dropped, .. } = self.variables;
+        self.store_variable(offset_of!(Context, avail), avail);
+        self.store_variable(offset_of!(Context, len), len);
+        self.store_variable(offset_of!(Context, dropped), dropped);
+        self.call(callee, arguments);
+        self.load_variable(offset_of!(Context, bytes), bytes);
+        self.load_variable(offset_of!(Context, avail), avail);
+        self.load_variable(offset_of!(Context, len), len);
+        self.load_variable(offset_of!(Context, dropped), dropped);
     }
 
     /// Where a metadata field lies in the packet's metadata words.
@@ -244,7 +277,7 @@ impl Lowerer<'_> {
     }
 
     fn meta_word(&mut self, word: u32) -> Value {
-        let meta = self.load_pointer(offset_of!(Context, meta));
+        let meta = self.builder.use_var(self.variables.meta);
         self.load(Region::Meta, meta, word * LIMB)
     }
 
@@ -299,7 +332,7 @@ impl Lowerer<'_> {
 
     /// Replaces the bits of a mask.
     fn write_meta_word(&mut self, word: u32, mask: u64, bits: Value) {
-        let meta = self.load_pointer(offset_of!(Context, meta));
+        let meta = self.builder.use_var(self.variables.meta);
         let value = if mask == u64::MAX {
             bits
         } else {
@@ -311,16 +344,44 @@ impl Lowerer<'_> {
     }
 
     fn emit(&mut self, op: &Op) {
-        let port = op.operands[0];
-        if let Some(port @ 1..=32) = self.constant(port)
-            && self.input.packet_outputs >> (port - 1) & 1 == 1
-        {
-            let emitted = self.load_context(offset_of!(Context, emitted));
-            let emitted = self.builder.ins().bor_imm_u(emitted, 1 << (port - 1));
-            return self.store_context(offset_of!(Context, emitted), emitted);
+        let ports = self.input.packet_outputs;
+        match self.constant(op.operands[0]) {
+            Some(port @ 1..=32) if ports >> (port - 1) & 1 == 1 => {
+                let bit = self.iconst(1 << (port - 1));
+                self.mark_emitted(bit);
+            }
+            _ => self.emit_anywhere(op),
         }
-        let (context, port) = (self.context, self.small(port));
-        self.call(CalleeId::PacketEmit, &[context, port]);
+    }
+
+    fn mark_emitted(&mut self, bit: Value) {
+        let emitted = self.builder.use_var(self.variables.emitted);
+        let emitted = self.builder.ins().bor(emitted, bit);
+        self.builder.def_var(self.variables.emitted, emitted);
+    }
+
+    /// Marks an output that is known only now, or drops the packet if it does not exist.
+    fn emit_anywhere(&mut self, op: &Op) {
+        let port = self.small(op.operands[0]);
+        let idx = self.builder.ins().iadd_imm_s(port, -1);
+        let one = self.iconst(1);
+        let bit = self.builder.ins().ishl(one, idx);
+        let exists = self.builder.ins().band_imm_u(bit, self.input.packet_outputs as i64);
+        let in_range = self.builder.ins().icmp_imm_u(IntCC::UnsignedLessThan, idx, PORTS_MAX as i64);
+        let zero = self.zero();
+        let bit = self.builder.ins().select(in_range, exists, zero);
+        self.mark_emitted(bit);
+        let (missing, on) = (self.builder.create_block(), self.builder.create_block());
+        self.builder.set_cold_block(missing);
+        self.builder.ins().brif(bit, on, &[], missing, &[]);
+        self.seal_and_enter(missing);
+        let before = self.builder.use_var(self.variables.dropped);
+        let known = self.load_context(offset_of!(Context, no_port));
+        let no_port = self.builder.ins().select(before, known, port);
+        self.store_context(offset_of!(Context, no_port), no_port);
+        self.drop_for(CAUSE_NO_PORT);
+        self.builder.ins().jump(on, &[]);
+        self.seal_and_enter(on);
     }
 
     fn drop_packet(&mut self, op: &Op) {
@@ -330,9 +391,42 @@ impl Lowerer<'_> {
             self.tables.reasons.push(reason);
             self.tables.reasons.len() - 1
         });
-        let own = self.iconst(DROP_OWN + number as u64);
-        let before = self.load_context(offset_of!(Context, dropped));
-        let first = self.builder.ins().select(before, before, own);
-        self.store_context(offset_of!(Context, dropped), first);
+        self.drop_for(FIRST_OWN_CAUSE + number as u32);
+    }
+
+    /// Drops the packet unless it was dropped before.
+    fn drop_for(&mut self, cause: u32) {
+        let cause = self.iconst(u64::from(cause));
+        self.drop_for_number(cause);
+    }
+
+    fn drop_for_number(&mut self, cause: Value) {
+        let before = self.builder.use_var(self.variables.dropped);
+        let first = self.builder.ins().select(before, before, cause);
+        self.builder.def_var(self.variables.dropped, first);
+    }
+
+    /// Begins an element's view of the packet.
+    fn enter_element(&mut self, op: &Op) {
+        let [window, grow, store] = [0, 1, 2].map(|i| self.small(op.operands[i]));
+        let len = self.builder.use_var(self.variables.len);
+        let avail = self.builder.ins().umin(len, window);
+        let none = self.zero();
+        self.builder.def_var(self.variables.avail, avail);
+        self.builder.def_var(self.variables.short, none);
+        self.builder.def_var(self.variables.emitted, none);
+        let dropped = match self.constant(op.operands[2]) {
+            Some(0) => none,
+            _ => {
+                let is_long = self.builder.ins().icmp(IntCC::UnsignedGreaterThan, len, store);
+                let cause = self.iconst(u64::from(CAUSE_LONG));
+                self.builder.ins().select(is_long, cause, none)
+            }
+        };
+        self.builder.def_var(self.variables.dropped, dropped);
+        if self.uses.resizes {
+            self.store_context(offset_of!(Context, grow_left), grow);
+            self.store_context(offset_of!(Context, store), store);
+        }
     }
 }

@@ -109,10 +109,10 @@ impl Lowerer<'_> {
                 let val = self.val(value);
                 self.store_any(Region::Registers, &val, width, state, offset);
             }
-            (Place::Memory { pointer_offset, words }, code) => {
+            (Place::Memory { pointer_offset, words, .. }, code) => {
                 let base = self.builder.ins().load(types::I64, constant_memory(), state, pointer_offset as i32);
-                let region = Region::Memory(pointer_offset);
-                let array = Array { region, base, offset: 0, words, width, name: declared.name.clone() };
+                let region = Region::Memory(var.0);
+                let array = Array { region, base, offset: words.offset, words, width, name: declared.name.clone() };
                 if code == Opcode::MemRead { self.read(op, &array) } else { self.write(op, &array) }
             }
         }
@@ -214,11 +214,11 @@ impl Lowerer<'_> {
 
     /// Address of a word whose index is in range.
     fn word_address(&mut self, array: &Array, index: Value) -> Value {
-        let bytes = array.words.bytes;
-        let distance = if bytes.is_power_of_two() {
-            self.builder.ins().ishl_imm_u(index, i64::from(bytes.trailing_zeros()))
+        let stride = array.words.stride;
+        let distance = if stride.is_power_of_two() {
+            self.builder.ins().ishl_imm_u(index, i64::from(stride.trailing_zeros()))
         } else {
-            self.builder.ins().imul_imm_u(index, i64::from(bytes))
+            self.builder.ins().imul_imm_u(index, i64::from(stride))
         };
         self.builder.ins().iadd(array.base, distance)
     }
