@@ -11,10 +11,14 @@ use cranelift_module::{FuncId, Linkage, Module, default_libcall_names};
 
 use crate::callees::{CalleeId, callees};
 use crate::context::Context;
+use crate::slot::Slot;
 use crate::{Error, memory::State};
 
 /// What code is called as; the result is 0 or the number of a trap site, from 1.
 type Entry = unsafe extern "C" fn(*mut Context, *mut u64) -> u64;
+
+/// What a chain is called as: slots and how many; the result is how many were done, and above bit 32 the number of a trap site.
+type ChainEntry = unsafe extern "C" fn(*mut Context, *mut Slot<'_>, u64) -> u64;
 
 /// Code being made.
 pub(crate) struct Assembly {
@@ -55,6 +59,13 @@ impl Assembly {
         let mut signature = self.module.make_signature();
         signature.params = vec![AbiParam::new(types::I64), AbiParam::new(types::I64)];
         signature.returns = vec![AbiParam::new(types::I64)];
+        signature
+    }
+
+    /// Signature of [`ChainEntry`].
+    pub(crate) fn chain_signature(&self) -> Signature {
+        let mut signature = self.signature();
+        signature.params.push(AbiParam::new(types::I64));
         signature
     }
 
@@ -113,10 +124,20 @@ impl CodeMemory {
     }
 }
 
+impl CodeMemory {
+    /// The callable chain.
+    pub(crate) fn chain_entry(&self, defined: Defined) -> ChainEntryPoint {
+        let module = self.module.as_ref().expect("it is there until the memory is dropped");
+        let address = module.get_finalized_function(defined.0);
+        // SAFETY: the function was defined in this module with the signature of `ChainEntry`.
+        ChainEntryPoint(unsafe { std::mem::transmute::<*const u8, ChainEntry>(address) })
+    }
+}
+
 impl Drop for CodeMemory {
     fn drop(&mut self) {
         if let Some(module) = self.module.take() {
-            // SAFETY: a `Machine` owns the memory and all entry points into it, and none is running now.
+            // SAFETY: a `Machine` or `Chain` owns the memory and all entry points into it, and none is running now.
             unsafe { module.free_memory() }
         }
     }
@@ -139,8 +160,25 @@ impl EntryPoint {
     /// The memory that holds the code lives; `state` is the block that it was compiled for; the context's pointers are set to
     /// places as large as the body was compiled for, which nobody else uses during the call.
     #[inline]
-    pub(crate) unsafe fn call(self, context: &mut Context, state: &mut State) -> u64 {
+    pub(crate) unsafe fn call(self, context: &mut Context, state: &State) -> u64 {
         // SAFETY: as the caller promises.
         unsafe { (self.0)(context, state.block()) }
+    }
+}
+
+/// A callable chain.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ChainEntryPoint(ChainEntry);
+
+impl ChainEntryPoint {
+    /// Runs the slots from the front; gives how many were done, and the number of a trap site in the upper half.
+    ///
+    /// # Safety
+    /// The memory that holds the code lives, as do the states that it was compiled for, which nobody else uses during the call; the
+    /// context's frame is as large as the chain was compiled for.
+    #[inline]
+    pub(crate) unsafe fn call(self, context: &mut Context, slots: &mut [Slot<'_>]) -> u64 {
+        // SAFETY: as the caller promises.
+        unsafe { (self.0)(context, slots.as_mut_ptr(), slots.len() as u64) }
     }
 }

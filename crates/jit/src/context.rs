@@ -2,9 +2,7 @@
 //!
 //! All fields are 8 bytes wide, so that code reads and writes them as limbs.
 
-use ir::chain::{
-    CAUSE_APPEND, CAUSE_NO_PORT, CAUSE_NO_ROOM, CAUSE_POP_OUTSIDE, CAUSE_PUSH_OUTSIDE, FIRST_OWN_CAUSE,
-};
+use ir::chain::{CAUSE_APPEND, CAUSE_NO_PORT, CAUSE_NO_ROOM, CAUSE_POP_OUTSIDE, CAUSE_PUSH_OUTSIDE, FIRST_OWN_CAUSE};
 use ir::engine::{DropCause, Packet};
 use ir::{Value, Width};
 

@@ -59,6 +59,15 @@ pub(crate) enum Place {
     Memory { pointer_offset: u32, record: usize, words: Words },
 }
 
+/// Where a variable lives, by address.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum FixedPlace {
+    /// Its limbs.
+    Register { address: u64 },
+    /// Its record array.
+    Memory { address: u64, words: Words },
+}
+
 /// An array of records.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Records {
@@ -146,8 +155,7 @@ mod tests {
 
     #[test]
     fn fields_of_an_entry_lie_side_by_side() {
-        let vars =
-            [memory("t.used", 1, 8), memory("t.key", 48, 8), memory("u", 16, 8), memory("t.wide", 128, 8)];
+        let vars = [memory("t.used", 1, 8), memory("t.key", 48, 8), memory("u", 16, 8), memory("t.wide", 128, 8)];
         let layout = Layout::new(&vars);
         let words = |idx| match layout.place(VarId(idx)) {
             Place::Memory { words, record, .. } => (record, words),

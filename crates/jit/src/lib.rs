@@ -4,9 +4,10 @@
 //! user of Cranelift. Code reaches the packet's bytes, the state and the messages by pointer, each access checked against its
 //! bound where the bound is not known when compiling; what happens seldom (a packet that grows, a trace) calls functions of `callees.rs`.
 //!
-//! Unsafe code lives in `machine.rs`, `memory.rs`, `callees.rs` and `code.rs` alone.
+//! Unsafe code lives in `machine.rs`, `chain.rs`, `memory.rs`, `callees.rs` and `code.rs` alone.
 
 mod callees;
+mod chain;
 mod code;
 mod context;
 mod error;
@@ -15,6 +16,9 @@ mod limbs;
 mod lower;
 mod machine;
 mod memory;
+mod slot;
 
+pub use chain::{Chain, ChainTrap};
 pub use error::Error;
 pub use machine::Machine;
+pub use slot::Slot;

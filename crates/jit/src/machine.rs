@@ -1,9 +1,10 @@
 //! One element at work: its state and its compiled bodies.
 #![allow(unsafe_code)]
 
+use std::rc::Rc;
+
 use ir::engine::{
-    DropCause, Fate, Firing, Inputs, Options, PIECE_BYTES, Packet, PacketFiring, Trap, TrapKind, data_of,
-    message_words, put_data,
+    DropCause, Fate, Firing, Inputs, Options, PIECE_BYTES, Packet, PacketFiring, Trap, data_of, message_words, put_data,
 };
 use ir::{Design, Element, ElementId, MessageKind, MessageTypeId, Value, Verified, Width};
 
@@ -11,7 +12,7 @@ use crate::Error;
 use crate::code::{Assembly, CodeMemory, EntryPoint};
 use crate::context::{Context, Outside, PORTS_MAX};
 use crate::layout::Layout;
-use crate::lower::{Compiled, ElementInput, Tables, TrapSite, TrapSiteKind, compile};
+use crate::lower::{Compiled, ElementInput, Tables, TrapSite, Vars, compile};
 use crate::memory::State;
 
 /// One element at work. What it does is what `interp::Machine` does.
@@ -65,7 +66,7 @@ struct Body {
 /// What all bodies of the element share.
 #[derive(Debug)]
 struct Core {
-    state: State,
+    state: Rc<State>,
     context: Context,
     outside: Outside,
     io: Vec<u64>,
@@ -74,7 +75,6 @@ struct Core {
     output_stride: usize,
     zeros: Vec<u64>,
     traps: Vec<TrapSite>,
-    rounds_max: u64,
     /// Owns the code that entry points lead to.
     _memory: CodeMemory,
 }
@@ -92,7 +92,7 @@ impl Core {
         // SAFETY: `_memory` owns the code, which was compiled for this state's layout. `Machine::new` made `io`, `frame`,
         // `outputs` and `zeros` as large as the largest use in any body. Messages are checked in `fire`; packet ops stand in
         // packet handlers alone, as the verifier checks, and `fire_packet` shows the packet first.
-        let status = unsafe { body.entry.call(context, &mut self.state) };
+        let status = unsafe { body.entry.call(context, &self.state) };
         match status {
             0 => Ok(()),
             site => Err(self.trap(site)),
@@ -101,15 +101,7 @@ impl Core {
 
     #[cold]
     fn trap(&self, site: u64) -> Trap {
-        let TrapSite { kind, span } = self.traps[site as usize - 1].clone();
-        let kind = match kind {
-            TrapSiteKind::Assert(text) => TrapKind::Assert(text),
-            TrapSiteKind::OutOfRange { array, depth } => {
-                TrapKind::OutOfRange { array, index: self.context.trap_index, depth }
-            }
-            TrapSiteKind::LoopLimit => TrapKind::LoopLimit { rounds_max: self.rounds_max },
-        };
-        Trap { kind, span }
+        self.traps[site as usize - 1].trap(&self.context)
     }
 }
 
@@ -127,7 +119,7 @@ impl Machine {
         let input = ElementInput {
             design,
             element,
-            layout: &layout,
+            vars: Vars::Own(&layout),
             options,
             output_words: output_stride,
             packet_outputs: packet_outputs(design, element),
@@ -149,7 +141,7 @@ impl Machine {
         let handler = handler(design, element, &mut next);
         let signals = element.signals.iter().map(|_| next()).collect();
         let core = Core {
-            state: State::new(&element.vars, layout),
+            state: Rc::new(State::new(&element.vars, layout)),
             context: Context::new(options.loop_rounds_max),
             outside: Outside { trace_texts: tables.traces, reasons: tables.reasons, ..Outside::default() },
             io: vec![0; io_words.max(1)],
@@ -157,7 +149,6 @@ impl Machine {
             output_stride,
             zeros: vec![0; message_words_max(design)],
             traps: tables.traps,
-            rounds_max: options.loop_rounds_max,
             _memory: memory,
         };
         let signatures = element.signals.iter().map(|signal| Signature {
@@ -316,6 +307,11 @@ impl Machine {
         self.core.outside.traces.iter_mut().flat_map(|lines| lines.drain(..))
     }
 
+    /// The state, to be shared with a chain.
+    pub(crate) fn shared_state(&self) -> &Rc<State> {
+        &self.core.state
+    }
+
     /// The state: each variable with its words (one for a register), in order.
     pub fn state(&self) -> impl Iterator<Item = (&str, Vec<Value>)> {
         self.core.state.values()
@@ -345,12 +341,17 @@ fn handler(design: &Design, element: &Element, next: &mut dyn FnMut() -> Body) -
             window: *window as usize,
             grow: *grow as usize,
             store: *store,
-            meta_words: (ir::side::side_width(design).bits() - ir::side::META_LO).div_ceil(64) as usize,
+            meta_words: meta_words(design),
             head: next(),
             tail: tail.as_ref().map(|_| next()),
             end: end.as_ref().map(|_| next()),
         })),
     }
+}
+
+/// Words of metadata that the design's packets have.
+pub(crate) fn meta_words(design: &Design) -> usize {
+    (ir::side::side_width(design).bits() - ir::side::META_LO).div_ceil(64) as usize
 }
 
 /// Words of the design's longest message.

@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 
 use ir::{Value, Var, VarId};
 
-use crate::layout::{LIMB, Layout, Place};
+use crate::layout::{FixedPlace, LIMB, Layout, Place};
 
 /// The words of one memory, zeroed at first. Pages that nobody writes cost nothing, so large tables take no time at start.
 #[derive(Debug)]
@@ -24,8 +24,13 @@ impl Memory {
         Memory { bytes, allocation }
     }
 
+    fn address(&self) -> u64 {
+        self.bytes.as_ptr().expose_provenance() as u64
+    }
+
     fn as_slice(&self) -> &[u8] {
-        // SAFETY: the allocation is this large, zeroed when made, and only code called through `&mut Machine` writes it.
+        // SAFETY: the allocation is this large, zeroed when made, and only code writes it, which never runs during a borrow: machines
+        // and chains are not shared between threads and call code through `&mut self`.
         unsafe { std::slice::from_raw_parts(self.bytes.as_ptr(), self.allocation.size()) }
     }
 
@@ -35,6 +40,12 @@ impl Memory {
     }
 }
 
+/// Bytes of a register in its block.
+fn register_range(offset: u32, var: &Var) -> std::ops::Range<usize> {
+    let offset = offset as usize;
+    offset..offset + var.width.limbs() * LIMB as usize
+}
+
 impl Drop for Memory {
     fn drop(&mut self) {
         // SAFETY: allocated in `new` with this layout, and dropped once.
@@ -42,10 +53,10 @@ impl Drop for Memory {
     }
 }
 
-/// All variables of one element.
+/// All variables of one element. Its machine and a chain that the element is a member of share it.
 #[derive(Debug)]
 pub(crate) struct State {
-    block: Vec<u64>,
+    block: Memory,
     memories: Vec<Memory>,
     vars: Vec<Var>,
     layout: Layout,
@@ -55,16 +66,17 @@ impl State {
     /// The reset state.
     pub(crate) fn new(vars: &[Var], layout: Layout) -> State {
         let memories = layout.records.iter().map(|records| Memory::new(records.n_bytes)).collect();
-        let mut state = State { block: vec![0; layout.n_words], memories, vars: vars.to_vec(), layout };
+        let mut state =
+            State { block: Memory::new(layout.n_words * LIMB as usize), memories, vars: vars.to_vec(), layout };
         for (records, memory) in state.layout.records.iter().zip(&state.memories) {
-            state.block[(records.pointer_offset / LIMB) as usize] = memory.bytes.as_ptr().expose_provenance() as u64;
+            let at = records.pointer_offset as usize;
+            state.block.as_mut_slice()[at..at + LIMB as usize].copy_from_slice(&memory.address().to_ne_bytes());
         }
         for (idx, var) in vars.iter().enumerate() {
             match state.layout.place(VarId(idx as u32)) {
                 Place::Register { offset } => {
-                    let limbs = var.reset.first().map_or(&[][..], Value::limbs);
-                    let at = (offset / LIMB) as usize;
-                    state.block[at..at + limbs.len()].copy_from_slice(limbs);
+                    let bytes = &mut state.block.as_mut_slice()[register_range(offset, var)];
+                    var.reset.first().iter().for_each(|value| value.write_le_bytes(bytes));
                 }
                 Place::Memory { record, words, .. } => {
                     let records = state.memories[record].as_mut_slice().chunks_exact_mut(words.stride as usize);
@@ -78,8 +90,19 @@ impl State {
     }
 
     /// The block, as code takes it.
-    pub(crate) fn block(&mut self) -> *mut u64 {
-        self.block.as_mut_ptr()
+    pub(crate) fn block(&self) -> *mut u64 {
+        self.block.bytes.as_ptr().cast()
+    }
+
+    /// Where a variable lives.
+    pub(crate) fn place(&self, var: VarId) -> FixedPlace {
+        let block = self.block.address();
+        match self.layout.place(var) {
+            Place::Register { offset } => FixedPlace::Register { address: block + u64::from(offset) },
+            Place::Memory { record, words, .. } => {
+                FixedPlace::Memory { address: self.memories[record].address(), words }
+            }
+        }
     }
 
     /// Each variable with its words, one for a register, in order.
@@ -87,8 +110,7 @@ impl State {
         self.vars.iter().enumerate().map(move |(idx, var)| {
             let values = match self.layout.place(VarId(idx as u32)) {
                 Place::Register { offset } => {
-                    let at = (offset / LIMB) as usize;
-                    vec![Value::from_limbs(&self.block[at..at + var.width.limbs()])]
+                    vec![Value::from_le_bytes(&self.block.as_slice()[register_range(offset, var)])]
                 }
                 Place::Memory { record, words, .. } => {
                     let bytes = &self.memories[record].as_slice()[..words.total_bytes()];

@@ -22,6 +22,7 @@ pub(super) enum Region {
     Frame,
     Outputs,
     Io,
+    Slots,
     /// A memory, by the offset of its pointer.
     Memory(u32),
     /// A local array.
@@ -39,6 +40,7 @@ impl Region {
             Region::Frame => 5,
             Region::Outputs => 6,
             Region::Io => 7,
+            Region::Slots => 8,
             Region::Memory(offset) => 16 + 2 * offset,
             Region::Local(idx) => 17 + 2 * idx,
         }

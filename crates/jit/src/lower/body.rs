@@ -2,19 +2,20 @@
 
 use std::mem::offset_of;
 
-use cranelift_codegen::ir::{Block, FuncRef, InstBuilder, Value, types};
+use cranelift_codegen::ir::{Block, FuncRef, InstBuilder, Signature, Value, types};
 use cranelift_frontend::{FunctionBuilder, Variable};
 use cranelift_module::{FuncId, Module};
-use ir::engine::{Bounds, Options};
+use ir::engine::{Bounds, Options, Trap, TrapKind};
 use ir::{Attr, Body, BodyKind, Design, Element, Op, OpId, Opcode, Span};
 
 use super::access::Region;
+use super::chain::Slots;
 use super::state::LocalPlace;
 use super::value::{INLINE_LIMBS, Val, n_limbs};
 use crate::callees::CalleeId;
 use crate::code::{Assembly, Defined};
 use crate::context::{Context, TraceText};
-use crate::layout::{LIMB, Layout};
+use crate::layout::{FixedPlace, LIMB, Layout};
 
 /// Places in the frame for operands and result of a callee that are at home in registers.
 pub(super) const SCRATCH_A: u32 = 0;
@@ -27,7 +28,7 @@ const SCRATCH_END: u32 = 3 * INLINE_LIMBS as u32;
 pub(crate) struct ElementInput<'a> {
     pub(crate) design: &'a Design,
     pub(crate) element: &'a Element,
-    pub(crate) layout: &'a Layout,
+    pub(crate) vars: Vars<'a>,
     pub(crate) options: Options,
     /// Words from one output's message to the next.
     pub(crate) output_words: usize,
@@ -35,16 +36,41 @@ pub(crate) struct ElementInput<'a> {
     pub(crate) packet_outputs: u64,
 }
 
+/// Where the variables are.
+#[derive(Clone, Copy)]
+pub(crate) enum Vars<'a> {
+    /// In the block that code is called with.
+    Own(&'a Layout),
+    /// Anywhere.
+    Fixed(&'a [FixedPlace]),
+}
+
 /// Where and why code may stop.
 #[derive(Clone, Debug)]
 pub(crate) struct TrapSite {
-    pub(crate) kind: TrapSiteKind,
-    pub(crate) span: Option<Span>,
+    kind: TrapSiteKind,
+    span: Option<Span>,
+    /// In a chain: position of the member, from 1.
+    pub(crate) member: usize,
+}
+
+impl TrapSite {
+    /// What happened, as the context has it.
+    pub(crate) fn trap(&self, context: &Context) -> Trap {
+        let kind = match self.kind.clone() {
+            TrapSiteKind::Assert(text) => TrapKind::Assert(text),
+            TrapSiteKind::OutOfRange { array, depth } => {
+                TrapKind::OutOfRange { array, index: context.trap_index, depth }
+            }
+            TrapSiteKind::LoopLimit => TrapKind::LoopLimit { rounds_max: context.rounds_max },
+        };
+        Trap { kind, span: self.span }
+    }
 }
 
 /// Why.
 #[derive(Clone, Debug)]
-pub(crate) enum TrapSiteKind {
+pub(super) enum TrapSiteKind {
     Assert(String),
     OutOfRange { array: String, depth: u64 },
     LoopLimit,
@@ -79,42 +105,13 @@ pub(crate) fn compile(
     body: &Body,
     tables: &mut Tables,
 ) -> Result<Compiled, String> {
-    assembly.codegen.func.signature = assembly.signature();
-    let callee_ids: Vec<FuncId> = CalleeId::ALL.iter().map(|&callee| assembly.callee(callee)).collect();
-    let mut builder = FunctionBuilder::new(&mut assembly.codegen.func, &mut assembly.builder);
-    let entry = builder.create_block();
-    builder.append_block_params_for_function_params(entry);
-    builder.switch_to_block(entry);
-    builder.seal_block(entry);
-    let (context, state) = (builder.block_params(entry)[0], builder.block_params(entry)[1]);
-    let variables = Variables::declare(&mut builder);
-    let config = assembly.module.isa().frontend_config();
-    let mut lowerer = Lowerer {
-        input,
-        body,
-        builder,
-        module: &mut assembly.module,
-        callee_ids,
-        callee_refs: vec![None; CalleeId::ALL.len()],
-        tables,
-        context,
-        state,
-        frame: context,
-        variables,
-        uses: Uses::of(body),
-        values: vec![None; body.values.len()],
-        constants: constants(body),
-        maxima: vec![None; body.values.len()],
-        locals: Vec::new(),
-        frame_limbs: SCRATCH_END,
-        pending_traps: Vec::new(),
-    };
-    lowerer.enter();
-    lowerer.region(body.root);
-    lowerer.leave();
-    let frame_limbs = lowerer.frame_limbs as usize;
-    let uses = lowerer.uses;
-    lowerer.builder.finalize(config);
+    let signature = assembly.signature();
+    let (frame_limbs, uses) = lower(assembly, signature, input, body, tables, |lowerer, params| {
+        lowerer.state = params[1];
+        lowerer.enter();
+        lowerer.region(body.root);
+        lowerer.leave();
+    });
     let defined = assembly.define()?;
     let root = body.region(body.root);
     let words = |values: &[ir::ValueId]| values.iter().map(|&value| body.width(value).limbs()).sum::<usize>();
@@ -125,6 +122,56 @@ pub(crate) fn compile(
         asks_outcome: uses.outcome,
         yields_param: root.yields.first().is_some_and(|first| root.params.first() == Some(first)),
     })
+}
+
+/// Makes a function of a body, of which `fill` is given the entry block's parameters; the first is the context. Gives the limbs of
+/// its frame, and what it uses.
+pub(super) fn lower(
+    assembly: &mut Assembly,
+    signature: Signature,
+    input: ElementInput<'_>,
+    body: &Body,
+    tables: &mut Tables,
+    fill: impl FnOnce(&mut Lowerer<'_>, &[Value]),
+) -> (usize, Uses) {
+    assembly.codegen.func.signature = signature;
+    let callee_ids: Vec<FuncId> = CalleeId::ALL.iter().map(|&callee| assembly.callee(callee)).collect();
+    let mut builder = FunctionBuilder::new(&mut assembly.codegen.func, &mut assembly.builder);
+    let entry = builder.create_block();
+    builder.append_block_params_for_function_params(entry);
+    builder.switch_to_block(entry);
+    builder.seal_block(entry);
+    let params = builder.block_params(entry).to_vec();
+    let variables = Variables::declare(&mut builder);
+    let config = assembly.module.isa().frontend_config();
+    let mut lowerer = Lowerer {
+        input,
+        body,
+        builder,
+        module: &mut assembly.module,
+        callee_ids,
+        callee_refs: vec![None; CalleeId::ALL.len()],
+        tables,
+        context: params[0],
+        state: params[0],
+        frame: params[0],
+        variables,
+        uses: Uses::of(body),
+        values: vec![None; body.values.len()],
+        constants: constants(body),
+        maxima: vec![None; body.values.len()],
+        locals: Vec::new(),
+        frame_limbs: SCRATCH_END,
+        pending_traps: Vec::new(),
+        slots: None,
+        n_entered: 0,
+    };
+    lowerer.frame = lowerer.load_pointer(offset_of!(Context, frame));
+    fill(&mut lowerer, &params);
+    lowerer.fill_traps();
+    let result = (lowerer.frame_limbs as usize, lowerer.uses);
+    lowerer.builder.finalize(config);
+    result
 }
 
 /// What code keeps in registers of the context, so that it need not be read again.
@@ -239,6 +286,10 @@ pub(super) struct Lowerer<'a> {
     pub(super) locals: Vec<LocalPlace>,
     pub(super) frame_limbs: u32,
     pending_traps: Vec<PendingTrap>,
+    /// In a chain.
+    pub(super) slots: Option<Slots>,
+    /// Members of a chain whose code has begun.
+    pub(super) n_entered: usize,
 }
 
 /// A block to be filled at the end.
@@ -250,7 +301,6 @@ struct PendingTrap {
 
 impl Lowerer<'_> {
     fn enter(&mut self) {
-        self.frame = self.load_pointer(offset_of!(Context, frame));
         if matches!(self.body.kind, BodyKind::Packet | BodyKind::Tail | BodyKind::End) {
             self.load_packet();
         }
@@ -307,7 +357,6 @@ impl Lowerer<'_> {
         }
         let done = self.zero();
         self.builder.ins().return_(&[done]);
-        self.fill_traps();
     }
 
     pub(super) fn callee(&mut self, callee: CalleeId) -> FuncRef {
@@ -393,7 +442,7 @@ impl Lowerer<'_> {
 
     /// A block, to be jumped to once and then sealed, that returns with a trap; `index` is the one out of range.
     pub(super) fn trap_block(&mut self, kind: TrapSiteKind, span: Option<Span>, index: Option<Value>) -> Block {
-        self.tables.traps.push(TrapSite { kind, span });
+        self.tables.traps.push(TrapSite { kind, span, member: self.n_entered });
         let block = self.builder.create_block();
         self.builder.set_cold_block(block);
         self.pending_traps.push(PendingTrap { block, number: self.tables.traps.len() as u64, index });
@@ -407,8 +456,11 @@ impl Lowerer<'_> {
             if let Some(index) = index {
                 self.store_context(offset_of!(Context, trap_index), index);
             }
-            let number = self.iconst(number);
-            self.builder.ins().return_(&[number]);
+            let status = match self.slots {
+                None => self.iconst(number),
+                Some(slots) => self.stopped_chain(slots, number),
+            };
+            self.builder.ins().return_(&[status]);
         }
     }
 

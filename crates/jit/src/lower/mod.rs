@@ -7,6 +7,7 @@
 
 mod access;
 mod body;
+mod chain;
 mod long;
 mod narrow;
 mod packet;
@@ -16,4 +17,5 @@ mod state;
 mod value;
 mod wide;
 
-pub(crate) use body::{Compiled, ElementInput, Tables, TrapSite, TrapSiteKind, compile};
+pub(crate) use body::{Compiled, ElementInput, Tables, TrapSite, Vars, compile};
+pub(crate) use chain::compile_chain;

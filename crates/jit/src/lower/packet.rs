@@ -52,7 +52,8 @@ fn machine_type(bytes: u32) -> Type {
 impl Lowerer<'_> {
     /// Reads what the context says of the packet.
     pub(super) fn load_packet(&mut self) {
-        let (packet, meta) = (self.load_pointer(offset_of!(Context, packet)), self.load_pointer(offset_of!(Context, meta)));
+        let (packet, meta) =
+            (self.load_pointer(offset_of!(Context, packet)), self.load_pointer(offset_of!(Context, meta)));
         self.builder.def_var(self.variables.packet, packet);
         self.builder.def_var(self.variables.meta, meta);
         self.load_variable(offset_of!(Context, bytes), self.variables.bytes);
@@ -408,6 +409,7 @@ impl Lowerer<'_> {
 
     /// Begins an element's view of the packet.
     fn enter_element(&mut self, op: &Op) {
+        self.n_entered += 1;
         let [window, grow, store] = [0, 1, 2].map(|i| self.small(op.operands[i]));
         let len = self.builder.use_var(self.variables.len);
         let avail = self.builder.ins().umin(len, window);

@@ -2,13 +2,13 @@
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
-use ir::{Attr, Op, Opcode, ValueId};
+use ir::{Attr, Op, Opcode, ValueId, VarId};
 
 use super::access::{Region, constant_memory};
-use super::body::{Lowerer, TrapSiteKind};
+use super::body::{Lowerer, TrapSiteKind, Vars};
 use super::value::{INLINE_LIMBS, Val, n_limbs};
 use crate::callees::CalleeId;
-use crate::layout::{LIMB, Place, Words};
+use crate::layout::{FixedPlace, LIMB, Place, Words};
 
 /// Bytes up to which a local array is zeroed inline and every time.
 const ZEROED_INLINE_MAX: usize = 128;
@@ -20,6 +20,12 @@ pub(super) struct LocalPlace {
     words: Words,
     /// A limb that is not 0 if the array may be; absent for one that is zeroed inline.
     dirty: Option<u32>,
+}
+
+/// Where a variable lives, for an access.
+enum VariablePlace {
+    Register { base: Value, offset: u32 },
+    Memory { base: Value, words: Words },
 }
 
 /// An array that is accessed.
@@ -96,30 +102,49 @@ impl Lowerer<'_> {
     pub(super) fn variable(&mut self, op: &Op) {
         let Attr::Var(var) = op.attr else { unreachable!("state ops name a variable") };
         let declared = &self.input.element.vars[var.index()];
-        let (width, state) = (declared.width.bits(), self.state);
-        match (self.input.layout.place(var), op.code) {
-            (Place::Register { offset }, Opcode::RegRead) => {
+        let width = declared.width.bits();
+        match self.variable_place(var) {
+            VariablePlace::Register { base, offset } if op.code == Opcode::RegRead => {
                 let flags = self.flags(Region::Registers);
-                let val = self.load_val(flags, state, offset, width);
+                let val = self.load_val(flags, base, offset, width);
                 self.define(op.results[0], val);
             }
-            (Place::Register { offset }, _) => {
+            VariablePlace::Register { base, offset } => {
                 let value = op.operands[0];
-                self.note_change(Region::Registers, value, state, offset);
+                self.note_change(Region::Registers, value, base, offset);
                 let val = self.val(value);
-                self.store_any(Region::Registers, &val, width, state, offset);
+                self.store_any(Region::Registers, &val, width, base, offset);
             }
-            (Place::Memory { pointer_offset, words, .. }, code) => {
-                let base = self.builder.ins().load(types::I64, constant_memory(), state, pointer_offset as i32);
+            VariablePlace::Memory { base, words } => {
                 let region = Region::Memory(var.0);
                 let array = Array { region, base, offset: words.offset, words, width, name: declared.name.clone() };
-                if code == Opcode::MemRead { self.read(op, &array) } else { self.write(op, &array) }
+                if op.code == Opcode::MemRead { self.read(op, &array) } else { self.write(op, &array) }
             }
+        }
+    }
+
+    fn variable_place(&mut self, var: VarId) -> VariablePlace {
+        match self.input.vars {
+            Vars::Own(layout) => match layout.place(var) {
+                Place::Register { offset } => VariablePlace::Register { base: self.state, offset },
+                Place::Memory { pointer_offset, words, .. } => {
+                    let state = self.state;
+                    let base = self.builder.ins().load(types::I64, constant_memory(), state, pointer_offset as i32);
+                    VariablePlace::Memory { base, words }
+                }
+            },
+            Vars::Fixed(places) => match places[var.index()] {
+                FixedPlace::Register { address } => VariablePlace::Register { base: self.iconst(address), offset: 0 },
+                FixedPlace::Memory { address, words } => VariablePlace::Memory { base: self.iconst(address), words },
+            },
         }
     }
 
     /// Notes whether limbs in memory differ from the value that is about to replace them.
     fn note_change(&mut self, region: Region, value: ValueId, base: Value, offset: u32) {
+        if self.slots.is_some() {
+            return; // A chain moves a packet with every firing.
+        }
         let (val, width) = (self.val(value), self.width(value));
         for i in 0..n_limbs(width) {
             let limb = self.limb(&val, i, width);
@@ -241,7 +266,7 @@ impl Lowerer<'_> {
         let flags = self.flags(array.region);
         if let Some(narrow) = machine_word(array.words) {
             let value = self.small(value);
-            if is_state {
+            if is_state && self.slots.is_none() {
                 let before = self.builder.ins().load(narrow, flags, address, array.offset as i32);
                 let before = self.builder.ins().uextend(types::I64, before);
                 self.note_difference(before, value);
