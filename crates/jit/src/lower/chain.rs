@@ -107,7 +107,7 @@ impl Lowerer<'_> {
         let yields = self.body.region(self.body.root).yields.clone();
         let [exit, ports, stop] = [0, 1, 2].map(|i| self.small(yields[i]));
         let ports = self.builder.ins().ishl_imm_u(ports, 32);
-        let flag = self.builder.ins().ishl_imm_u(stop, STOP_BIT.into());
+        let flag = self.builder.ins().ishl_imm_u(stop, i64::from(STOP_BIT));
         let result = self.builder.ins().bor(exit, ports);
         let result = self.builder.ins().bor(result, flag);
         self.store(Region::Slots, result, slot, offset_of!(Slot<'_>, result) as u32);
