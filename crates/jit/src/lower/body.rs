@@ -10,6 +10,7 @@ use ir::{Attr, Body, BodyKind, Design, Element, Op, OpId, Opcode, Span};
 
 use super::access::Region;
 use super::chain::Slots;
+use super::facts::Facts;
 use super::state::LocalPlace;
 use super::value::{INLINE_LIMBS, Val, n_limbs};
 use crate::callees::CalleeId;
@@ -165,6 +166,8 @@ pub(super) fn lower(
         pending_traps: Vec::new(),
         slots: None,
         n_entered: 0,
+        window_max: 0,
+        facts: Facts::new(body),
     };
     lowerer.frame = lowerer.load_pointer(offset_of!(Context, frame));
     fill(&mut lowerer, &params);
@@ -290,6 +293,9 @@ pub(super) struct Lowerer<'a> {
     pub(super) slots: Option<Slots>,
     /// Members of a chain whose code has begun.
     pub(super) n_entered: usize,
+    /// The largest window that began.
+    pub(super) window_max: u64,
+    pub(super) facts: Facts,
 }
 
 /// A block to be filled at the end.

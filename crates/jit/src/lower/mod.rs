@@ -8,6 +8,7 @@
 mod access;
 mod body;
 mod chain;
+mod facts;
 mod long;
 mod narrow;
 mod packet;

@@ -153,14 +153,30 @@ impl Lowerer<'_> {
             self.call_load(op, n_bytes, at);
             return self.define(result, Val::Far(at));
         }
+        if self.is_known_valid(op.operands[0], n_bytes) {
+            let limbs = self.load_valid(op.operands[0], n_bytes);
+            return self.define(result, Val::from_limbs(limbs));
+        }
         let is_valid = self.is_valid(op.operands[0], n_bytes);
         let (inside, outside, merge) =
             (self.builder.create_block(), self.builder.create_block(), self.builder.create_block());
         self.builder.set_cold_block(outside);
         self.builder.ins().brif(is_valid, inside, &[], outside, &[]);
         self.seal_and_enter(inside);
-        let (base, distance) = self.byte_address(op.operands[0]);
-        let mut limbs: Vec<Option<Value>> = vec![None; n];
+        let limbs = self.load_valid(op.operands[0], n_bytes);
+        let results = self.jump_with(merge, &Val::from_limbs(limbs));
+        self.seal_and_enter(outside);
+        self.call_load(op, n_bytes, SCRATCH_D);
+        let limbs: Vec<Value> = (0..n as u32).map(|i| self.load_frame(SCRATCH_D + i)).collect();
+        self.jump_again(merge, &limbs);
+        self.seal_and_enter(merge);
+        self.define(result, Val::from_limbs(results));
+    }
+
+    /// The limbs of valid bytes, which are few enough for registers.
+    fn load_valid(&mut self, offset: ValueId, n_bytes: u32) -> Vec<Value> {
+        let (base, distance) = self.byte_address(offset);
+        let mut limbs: Vec<Option<Value>> = vec![None; n_limbs(8 * n_bytes)];
         let flags = self.unaligned_flags(Region::PacketBytes);
         for piece in pieces(n_bytes) {
             let offset = (distance + piece.offset) as i32;
@@ -175,14 +191,7 @@ impl Lowerer<'_> {
                 Some(others) => self.builder.ins().bor(others, placed),
             });
         }
-        let limbs = limbs.into_iter().map(|limb| limb.expect("each limb has a byte")).collect();
-        let results = self.jump_with(merge, &Val::from_limbs(limbs));
-        self.seal_and_enter(outside);
-        self.call_load(op, n_bytes, SCRATCH_D);
-        let limbs: Vec<Value> = (0..n as u32).map(|i| self.load_frame(SCRATCH_D + i)).collect();
-        self.jump_again(merge, &limbs);
-        self.seal_and_enter(merge);
-        self.define(result, Val::from_limbs(results));
+        limbs.into_iter().map(|limb| limb.expect("each limb has a byte")).collect()
     }
 
     /// Reads as far as bytes are valid.
@@ -201,16 +210,30 @@ impl Lowerer<'_> {
         if let Val::Far(at) = val {
             return self.call_store(op, n_bytes, at);
         }
+        if self.is_known_valid(op.operands[0], n_bytes) {
+            return self.store_valid(op.operands[0], n_bytes, &val, width);
+        }
         let is_valid = self.is_valid(op.operands[0], n_bytes);
         let (inside, outside, merge) =
             (self.builder.create_block(), self.builder.create_block(), self.builder.create_block());
         self.builder.set_cold_block(outside);
         self.builder.ins().brif(is_valid, inside, &[], outside, &[]);
         self.seal_and_enter(inside);
-        let (base, distance) = self.byte_address(op.operands[0]);
+        self.store_valid(op.operands[0], n_bytes, &val, width);
+        self.builder.ins().jump(merge, &[]);
+        self.seal_and_enter(outside);
+        let frame = self.frame;
+        self.store_val(Region::Frame, &val, frame, SCRATCH_A * LIMB);
+        self.call_store(op, n_bytes, SCRATCH_A);
+        self.builder.ins().jump(merge, &[]);
+        self.seal_and_enter(merge);
+    }
+
+    fn store_valid(&mut self, offset: ValueId, n_bytes: u32, val: &Val, width: u32) {
+        let (base, distance) = self.byte_address(offset);
         let flags = self.unaligned_flags(Region::PacketBytes);
         for piece in pieces(n_bytes) {
-            let limb = self.limb(&val, piece.limb, width);
+            let limb = self.limb(val, piece.limb, width);
             let low = if piece.bit == 0 { limb } else { self.builder.ins().ushr_imm_u(limb, i64::from(piece.bit)) };
             let narrow = match piece.bytes {
                 8 => low,
@@ -219,13 +242,6 @@ impl Lowerer<'_> {
             let swapped = if piece.bytes == 1 { narrow } else { self.builder.ins().bswap(narrow) };
             self.builder.ins().store(flags, swapped, base, (distance + piece.offset) as i32);
         }
-        self.builder.ins().jump(merge, &[]);
-        self.seal_and_enter(outside);
-        let frame = self.frame;
-        self.store_val(Region::Frame, &val, frame, SCRATCH_A * LIMB);
-        self.call_store(op, n_bytes, SCRATCH_A);
-        self.builder.ins().jump(merge, &[]);
-        self.seal_and_enter(merge);
     }
 
     /// Writes as far as bytes are valid.
@@ -410,6 +426,10 @@ impl Lowerer<'_> {
     /// Begins an element's view of the packet.
     fn enter_element(&mut self, op: &Op) {
         self.n_entered += 1;
+        match self.constant(op.operands[0]) {
+            Some(window) if window >= self.window_max => self.window_max = window,
+            _ => self.facts.give_up(),
+        }
         let [window, grow, store] = [0, 1, 2].map(|i| self.small(op.operands[i]));
         let len = self.builder.use_var(self.variables.len);
         let avail = self.builder.ins().umin(len, window);

@@ -27,9 +27,12 @@ impl Lowerer<'_> {
             (self.builder.create_block(), self.builder.create_block(), self.builder.create_block());
         let results: Vec<Val> = op.results.iter().map(|&result| self.joint_val(result, merge)).collect();
         self.builder.ins().brif(condition, then_block, &[], else_block, &[]);
-        for (block, &region) in [then_block, else_block].into_iter().zip(&op.regions) {
+        let known = self.facts.mark();
+        for ((block, holds), &region) in [(then_block, true), (else_block, false)].into_iter().zip(&op.regions) {
             self.seal_and_enter(block);
+            self.learn(op.operands[0], holds);
             self.region(region);
+            self.facts.forget(known);
             let yields = self.body.region(region).yields.clone();
             let arguments = self.joined_arguments(&yields, &results);
             self.builder.ins().jump(merge, &arguments);
