@@ -28,7 +28,7 @@ impl Parser<'_> {
             match self.nested(|p| p.graph_statement()) {
                 Ok(stmt) => stmts.push(stmt),
                 Err(Reported) => {
-                    self.skip_graph_statement();
+                    self.skip_graph_statement(before);
                     if self.pos == before {
                         self.bump();
                     }
@@ -50,22 +50,109 @@ impl Parser<'_> {
         unclosed
     }
 
-    fn skip_graph_statement(&mut self) {
+    /// Skips to the end of a broken statement that began with token `start`: past its line, its `;` or its braces.
+    ///
+    /// Inside its open brackets, lines belong to it until one begins a statement: the bracket is probably what is missing.
+    pub(super) fn skip_graph_statement(&mut self, start: usize) {
+        let mut depth = 0_u32;
+        for at in start..self.pos {
+            depth = nesting(depth, self.tokens[at].kind);
+        }
         loop {
+            let new_line = self.pos > start && self.token().line_break;
+            if new_line && (depth == 0 || self.begins_graph_statement()) {
+                return;
+            }
             match self.kind() {
                 TokenKind::End | TokenKind::RBrace => return,
-                TokenKind::LBrace => {
-                    self.skip_braces();
+                TokenKind::Semi => {
+                    self.bump();
                     return;
                 }
-                _ => {
+                TokenKind::LBrace => {
+                    self.skip_braces();
+                    if depth == 0 {
+                        return;
+                    }
+                }
+                kind => {
+                    depth = nesting(depth, kind);
                     self.bump();
                 }
             }
-            if self.token().line_break {
-                return;
-            }
         }
+    }
+
+    /// Whether the line that begins here is a statement of a graph, perhaps one that is broken at its arrow or its `::`.
+    ///
+    /// Looks no further than this line.
+    pub(super) fn begins_graph_statement(&self) -> bool {
+        let is_directive = self.at(TokenKind::Dot)
+            && (self.word_at(1) == "repeat" || words::TOP_DIRECTIVES.contains(&self.word_at(1)));
+        let is_import = self.at_word("import") && self.kind_at(1) == TokenKind::Str;
+        self.token().line_break
+            && (is_directive
+                || is_import
+                || self.begins_statement()
+                || self.begins_instance()
+                || self.begins_settings()
+                || self.begins_chain())
+    }
+
+    /// Whether `Element ::` or `Element :` begins the line here.
+    fn begins_instance(&self) -> bool {
+        let at = usize::from(self.at_word("host") && self.kind_at(1) == TokenKind::Ident);
+        self.token().line_break
+            && self.kind_at(at) == TokenKind::Ident
+            && self.same_line(at + 1)
+            && matches!(self.kind_at(at + 1), TokenKind::ColonColon | TokenKind::Colon)
+    }
+
+    fn begins_settings(&self) -> bool {
+        BOUNDARIES.contains(&self.word()) && self.kind_at(1) == TokenKind::LParen && self.same_line(1)
+    }
+
+    /// Whether a node and an arrow, perhaps a misspelt one, begin the line here.
+    fn begins_chain(&self) -> bool {
+        let after_input = self.brackets_end(0, TokenKind::LBracket);
+        if !matches!(self.kind_at(after_input), TokenKind::Ident | TokenKind::Dollar) {
+            return false;
+        }
+        let mut at = after_input + 1;
+        while self.same_line(at)
+            && self.adjacent(at)
+            && matches!(self.kind_at(at), TokenKind::Ident | TokenKind::Int | TokenKind::Dollar)
+        {
+            at += 1;
+        }
+        while self.same_line(at) && matches!(self.kind_at(at), TokenKind::At | TokenKind::And) {
+            at += 1;
+        }
+        at = self.brackets_end(at, TokenKind::LParen);
+        at = self.brackets_end(at, TokenKind::LBracket);
+        let misspelt = match self.kind_at(at) {
+            TokenKind::Minus | TokenKind::Eq => self.kind_at(at + 1) == TokenKind::Gt,
+            TokenKind::Lt => self.kind_at(at + 1) == TokenKind::Minus,
+            TokenKind::MinusMinus => true,
+            _ => false,
+        };
+        self.same_line(at) && (misspelt || matches!(self.kind_at(at), TokenKind::Arrow | TokenKind::FatArrow))
+    }
+
+    /// How far ahead the brackets end that open with `open` at `ahead`: `ahead` itself if none do, or not on the same line.
+    fn brackets_end(&self, ahead: usize, open: TokenKind) -> usize {
+        if self.kind_at(ahead) != open || (ahead > 0 && !self.same_line(ahead)) {
+            return ahead;
+        }
+        let (mut at, mut depth) = (ahead + 1, 1);
+        while depth > 0 {
+            if !self.same_line(at) || self.kind_at(at) == TokenKind::End {
+                return ahead;
+            }
+            depth = nesting(depth, self.kind_at(at));
+            at += 1;
+        }
+        at
     }
 
     /// One statement of a graph.
@@ -270,6 +357,9 @@ impl Parser<'_> {
         let open = self.bump();
         let mut position = 0;
         while !self.at(TokenKind::RParen) {
+            if self.begins_graph_statement() {
+                return Err(self.missing_bracket(TokenKind::RParen, open));
+            }
             let is_named = self.at(TokenKind::Ident) && self.kind_at(1) == TokenKind::Eq;
             if is_named {
                 let name = Ident { text: self.word().to_owned(), span: self.bump() };
@@ -286,6 +376,9 @@ impl Parser<'_> {
             if !self.eat(TokenKind::Comma) {
                 break;
             }
+        }
+        if self.begins_graph_statement() {
+            return Err(self.missing_bracket(TokenKind::RParen, open));
         }
         if self.at(TokenKind::Colon) {
             return Err(self.unexpected("`,` or `)`", "arguments with a name are written `NAME = value`"));
@@ -332,6 +425,9 @@ impl Parser<'_> {
         while matches!(self.kind(), TokenKind::Arrow | TokenKind::FatArrow) {
             let lossy = self.at(TokenKind::FatArrow);
             links.push(Link { lossy, span: self.bump() });
+            if self.begins_instance() {
+                return Err(self.arrow_to_nothing());
+            }
             nodes.push(self.chain_node()?);
         }
         let span = self.since(start);
@@ -342,26 +438,40 @@ impl Parser<'_> {
         Ok(Chain { nodes, links, span })
     }
 
+    /// Reports an arrow at the end of a line after which a declaration follows.
+    fn arrow_to_nothing(&mut self) -> Reported {
+        let help = "write the receiver after the arrow; a chain may go on in the next line";
+        let span = self.previous_span();
+        self.report(Diagnostic::new(Code::E0126, span, "this arrow leads to nothing", help))
+    }
+
     /// Reports a statement that is only one node.
     fn no_link(&mut self, node: &ChainNode, span: Span) -> Reported {
-        if let NodeTarget::Name(name) = &node.target {
-            let [NamePart::Text(word)] = name.parts.as_slice() else { return self.unexpected("`->`", STATEMENT_HELP) };
+        if let NodeTarget::Name(NameTemplate { parts, span }) = &node.target
+            && let [NamePart::Text(word)] = parts.as_slice()
+        {
             let near = words::nearest(word, words::TOP_DIRECTIVES.iter().chain(&["repeat"]).copied());
             let looks_like_directive =
                 matches!(self.kind(), TokenKind::Ident | TokenKind::Str | TokenKind::LBrace) && self.same_line(0);
             if let Some(near) = near.filter(|_| looks_like_directive) {
                 let message = format!("unknown directive `{word}`");
-                return self.report(Diagnostic::new(
-                    Code::E0111,
-                    name.span,
-                    message,
-                    format!("did you mean `.{near}`?"),
-                ));
+                return self.report(Diagnostic::new(Code::E0111, *span, message, format!("did you mean `.{near}`?")));
             }
         }
         if self.at(TokenKind::Lt) && self.kind_at(1) == TokenKind::Minus {
             let help = "arrows point from the sender to the receiver: write `sender -> receiver`";
             return self.report(Diagnostic::new(Code::E0126, self.span(), "`<-` is no arrow", help));
+        }
+        let parted = matches!(self.kind(), TokenKind::Minus | TokenKind::Eq) && self.kind_at(1) == TokenKind::Gt;
+        if parted && self.same_line(0) {
+            let arrow = if self.at(TokenKind::Minus) { "->" } else { "=>" };
+            let help = format!("write `{arrow}` without a space in it");
+            let span = self.span().to(self.span_of(self.token_at(1)));
+            let message = format!("`{}` is no arrow", &self.text[span.start as usize..span.end as usize]);
+            return self.report(Diagnostic::new(Code::E0126, span, message, help));
+        }
+        if self.at(TokenKind::Colon) && self.same_line(0) {
+            return self.unexpected("`->`, `=>` or `::`", "declare an instance with two colons: `Element :: name`");
         }
         if self.at(TokenKind::MinusMinus) || (self.at(TokenKind::Minus) && self.same_line(0)) {
             return self.unexpected("`->` or `=>`", "arrows are `->` (lossless) and `=>` (lossy)");
@@ -387,7 +497,7 @@ impl Parser<'_> {
         if self.at(TokenKind::LBracket) {
             let open = self.bump();
             input = Some(self.bracketed_expr()?);
-            self.close(TokenKind::RBracket, open)?;
+            self.close_on_line(open)?;
             self.roles[self.pos - 1] = Role::PortClose;
         }
         let target = self.node_target()?;
@@ -396,9 +506,18 @@ impl Parser<'_> {
             let open = self.bump();
             output = Some(self.before_star()?);
             depth = self.depth_after_star()?;
-            self.close(TokenKind::RBracket, open)?;
+            self.close_on_line(open)?;
         }
         Ok(ChainNode { input, target, output, depth, span: self.since(start) })
+    }
+
+    /// The `]` of a port.
+    fn close_on_line(&mut self, open: Span) -> Parse<Span> {
+        let is_missing = matches!(self.kind(), TokenKind::Arrow | TokenKind::FatArrow) || self.begins_graph_statement();
+        if is_missing {
+            return Err(self.missing_bracket(TokenKind::RBracket, open));
+        }
+        self.close(TokenKind::RBracket, open)
     }
 
     fn node_target(&mut self) -> Parse<NodeTarget> {
@@ -416,5 +535,14 @@ impl Parser<'_> {
         };
         let element = Ident { text: text.clone(), span: name.span };
         Ok(NodeTarget::Anonymous(element, self.instance_config()?))
+    }
+}
+
+/// The depth of parentheses and square brackets after a token of that kind.
+fn nesting(depth: u32, kind: TokenKind) -> u32 {
+    match kind {
+        TokenKind::LParen | TokenKind::LBracket => depth + 1,
+        TokenKind::RParen | TokenKind::RBracket => depth.saturating_sub(1),
+        _ => depth,
     }
 }

@@ -52,8 +52,20 @@ impl Parser<'_> {
                 if self.file_declaration_ahead() {
                     return self.const_or_function(items);
                 }
-                items.push(Item::Graph(self.graph_statement()?));
+                return self.graph_item(items);
             }
+        }
+        Ok(())
+    }
+
+    /// A statement of the graph. A broken one ends with its line; what is no statement at all is skipped as a declaration.
+    fn graph_item(&mut self, items: &mut Vec<Item>) -> Parse<()> {
+        let start = self.pos;
+        let is_statement = self.begins_graph_statement();
+        match self.graph_statement() {
+            Ok(stmt) => items.push(Item::Graph(stmt)),
+            Err(Reported) if is_statement => self.skip_graph_statement(start),
+            Err(Reported) => return Err(Reported),
         }
         Ok(())
     }
@@ -74,7 +86,7 @@ impl Parser<'_> {
                 self.bump();
                 items.push(self.type_item()?);
             }
-            "repeat" => items.push(Item::Graph(self.graph_statement()?)),
+            "repeat" => return self.graph_item(items),
             word if words::SECTIONS.contains(&word) => return Err(self.stray_section()),
             word => return Err(self.unknown_directive(word)),
         }
@@ -167,6 +179,7 @@ impl Parser<'_> {
             TokenKind::ColonColon | TokenKind::Arrow | TokenKind::FatArrow | TokenKind::LBracket | TokenKind::Str
         ) && !self.declaration_ahead()
             && !matches!(self.word(), "struct" | "enum" | "import" | "host")
+            && !self.begins_graph_statement()
     }
 
     /// `import "path";`, with the word as the current token.

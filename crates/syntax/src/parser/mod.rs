@@ -362,15 +362,20 @@ impl Parser<'_> {
             matches!(self.kind(), TokenKind::Semi | TokenKind::LBrace | TokenKind::RBrace | TokenKind::End)
                 || self.begins_statement();
         if ends_statement {
-            let text = kind.text();
-            let message = format!("missing `{text}`");
-            let help = format!("close what was opened with `{}`", &self.text[open.start as usize..open.end as usize]);
-            let at = self.previous_span().after();
-            let diagnostic = Diagnostic::new(Code::E0104, at, message, help).label(format!("expected `{text}`"));
-            return Err(self.report(diagnostic.related(open, "opened here")));
+            return Err(self.missing_bracket(kind, open));
         }
         let help = format!("separate with `,` or close with `{}`; check for a missing operator", kind.text());
         Err(self.unexpected(&format!("`,` or `{}`", kind.text()), &help))
+    }
+
+    /// Reports a closing bracket that is missing behind the token before.
+    fn missing_bracket(&mut self, kind: TokenKind, open: Span) -> Reported {
+        let text = kind.text();
+        let message = format!("missing `{text}`");
+        let help = format!("close what was opened with `{}`", &self.text[open.start as usize..open.end as usize]);
+        let at = self.previous_span().after();
+        let diagnostic = Diagnostic::new(Code::E0104, at, message, help).label(format!("expected `{text}`"));
+        self.report(diagnostic.related(open, "opened here"))
     }
 
     /// A `;`. If it is missing at the end of a line or block, that is reported and the parse goes on.
