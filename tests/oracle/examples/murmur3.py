@@ -32,9 +32,10 @@ def words128(number):
 
 
 def flow_bytes(flow):
-    """The 40 bytes that the library hashes for a flow (version, protocol, src, dst, sport, dport)."""
+    """What the library hashes for a flow (version, protocol, src, dst, sport, dport): 40 bytes for IPv6, else 16."""
     version, protocol, src, dst, sport, dport = flow
-    return words128(src) + words128(dst) + words(sport << 16 | dport, version << 8 | protocol)
+    ends = words128(src) + words128(dst) if version == 6 else words(src, dst)
+    return ends + words(sport << 16 | dport, version << 8 | protocol)
 
 
 class Slots:
