@@ -20,6 +20,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("runtime", &["ir", "interp", "jit", "packet"]),
     ("flitwork", &["diag", "syntax", "ir", "sema", "opt", "interp", "jit", "packet", "runtime"]),
     ("xtask", &["diag", "ir", "flitwork"]),
+    ("bench-native", &["flitwork", "ir", "opt", "packet", "runtime"]),
 ];
 
 /// Heavy dependencies and the one crate that uses each.
