@@ -13,9 +13,6 @@ use crate::traffic::Trace;
 
 /// Processor time that one figure takes, about.
 const SLICE_NS: f64 = 5e6;
-/// Packets at the beginning of a turn that are not timed: they bring tables and code back into the caches.
-const WARM_UP: u64 = 2_048;
-
 /// What is measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan<'p> {
@@ -82,7 +79,8 @@ pub fn measure(plan: Plan<'_>, tables: &Tables) -> Result<Vec<Value>, String> {
         }
         for _ in 0..plan.n_repeats {
             for subject in &mut subjects {
-                let warm_up = WARM_UP.min(subject.n_packets);
+                // The others of this round have taken the caches: one trace, if that is no more than half of what is timed.
+                let warm_up = (n_packets as u64).min(subject.n_packets / 2).next_multiple_of(BATCH as u64);
                 subject.time(&mut graphs, warm_up)?;
                 let ns = subject.time(&mut graphs, subject.n_packets)?;
                 subject.ns_per_packet.push(ns);

@@ -13,12 +13,12 @@ const UNITS_PER_BYTE: u64 = 8_000_000_000;
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
 struct Bucket {
+    /// The default is a place that is free: no plain packet has it.
     key: Key,
     seen_ns: u64,
     level: u64,
     passed: u64,
     dropped: u64,
-    is_used: bool,
 }
 
 /// The table and the totals.
@@ -45,14 +45,14 @@ impl Limiter {
     #[inline(always)]
     fn bucket(&mut self, key: Key, hash: usize, now_ns: u64) -> Option<&mut Bucket> {
         let mask = self.buckets.len() - 1;
-        let holds = |bucket: &Bucket| bucket.is_used && bucket.key == key;
+        let holds = |bucket: &Bucket| bucket.key == key;
         let slots = (0..PROBES).map(|probe| (hash + probe) & mask);
         let known = slots.clone().find(|&slot| holds(&self.buckets[slot]));
         if let Some(slot) = known {
             return self.buckets.get_mut(slot);
         }
-        let slot = slots.clone().find(|&slot| !self.buckets[slot].is_used)?;
-        self.buckets[slot] = Bucket { key, seen_ns: now_ns, level: self.full, is_used: true, ..Bucket::default() };
+        let slot = slots.clone().find(|&slot| self.buckets[slot].key == Key::default())?;
+        self.buckets[slot] = Bucket { key, seen_ns: now_ns, level: self.full, ..Bucket::default() };
         self.buckets.get_mut(slot)
     }
 }
@@ -77,6 +77,7 @@ impl Program for Limiter {
     #[inline(always)]
     fn finish(&mut self, batch: &mut Batch, keys: Self::Plan) {
         let (rate, full) = (self.rate, self.full);
+        let (mut n_passed, mut n_exceeded) = (0, 0);
         for (at, key) in keys.into_iter().enumerate() {
             let now_ns = batch.start_ns + at as u64 * GAP_NS;
             let bucket = key.and_then(|(key, hash)| self.bucket(key, hash, now_ns));
@@ -86,8 +87,10 @@ impl Program for Limiter {
                 continue;
             };
             if now_ns > bucket.seen_ns {
-                let filled = u128::from(now_ns - bucket.seen_ns) * u128::from(rate) + u128::from(bucket.level);
-                bucket.level = filled.min(u128::from(full)) as u64;
+                // A product past 64 bits fills every bucket; that branch is foreseen, the two minima are none.
+                let product = u128::from(now_ns - bucket.seen_ns) * u128::from(rate);
+                let tokens = u64::try_from(product).unwrap_or(u64::MAX);
+                bucket.level = tokens.saturating_add(bucket.level).min(full);
                 bucket.seen_ns = now_ns;
             }
             let cost = u64::from(batch.lengths[at]) * UNITS_PER_BYTE;
@@ -95,9 +98,11 @@ impl Program for Limiter {
             bucket.level -= if passes { cost } else { 0 };
             bucket.passed += u64::from(passes);
             bucket.dropped += u64::from(!passes);
-            self.passed += u64::from(passes);
-            self.exceeded += u64::from(!passes);
+            n_passed += u64::from(passes);
+            n_exceeded += u64::from(!passes);
             batch.outputs[at] = u8::from(passes);
         }
+        self.passed += n_passed;
+        self.exceeded += n_exceeded;
     }
 }
