@@ -1,8 +1,9 @@
 //! The bars: promises with a number, measured anew at each call.
 //!
-//! One line a bar: `AREA NAME FIGURE UNIT TARGET pass|fail`. Everything in the area `run` is measured live with a release
-//! build; it takes about a minute, most of it for the 2 GB capture.
+//! One line a bar: `AREA NAME FIGURE UNIT TARGET pass|fail`. Everything is measured live with a release build. The area `run`
+//! takes about a minute, most of it for the 2 GB capture, and `native` (see `native.rs`) about two.
 
+use std::borrow::Cow;
 use std::fs;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -10,20 +11,21 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use crate::process::{self, command};
-use crate::{TaskResult, captures, root};
+use crate::{TaskResult, captures, native, root};
 
 /// One measured promise.
-struct Bar {
-    area: &'static str,
-    name: &'static str,
-    figure: f64,
-    unit: &'static str,
-    target: Target,
-    /// Lines that explain a failure.
-    notes: Vec<String>,
+pub struct Bar {
+    pub area: &'static str,
+    pub name: Cow<'static, str>,
+    pub figure: f64,
+    pub unit: &'static str,
+    pub target: Target,
+    /// Lines that explain the figure.
+    pub notes: Vec<String>,
 }
 
-enum Target {
+/// What a figure must keep to.
+pub enum Target {
     AtMost(f64),
     AtLeast(f64),
 }
@@ -47,37 +49,50 @@ impl Bar {
     }
 }
 
+/// Measures one bar, with the release program.
 type Measure = fn(&Path) -> Result<Bar, String>;
 
-/// Areas and their bars, in the order of printing.
-const AREAS: &[(&str, &[Measure])] =
-    &[("run", &[firewall_accounting, capture_failures, newcomer_errors, front_end_time, memory_for_2_gb])];
+/// The areas, in the order of printing.
+const AREAS: &[&str] = &["run", "native"];
+/// The bars of the area `run`.
+const RUN: &[Measure] = &[firewall_accounting, capture_failures, newcomer_errors, front_end_time, memory_for_2_gb];
 
 /// Measures and prints the bars of one area, or of all.
 pub fn run(area: Option<&str>) -> TaskResult {
-    let chosen: Vec<_> = AREAS.iter().filter(|(name, _)| area.is_none_or(|wanted| wanted == *name)).collect();
-    if chosen.is_empty() {
-        let known: Vec<&str> = AREAS.iter().map(|&(name, _)| name).collect();
-        return Err(format!("no such area; there is {}", known.join(", ")));
+    if area.is_some_and(|wanted| !AREAS.contains(&wanted)) {
+        return Err(format!("no such area; there is {}", AREAS.join(", ")));
     }
-    let flitwork = release_build()?;
     let mut n_failed = 0;
-    for measure in chosen.iter().flat_map(|(_, measures)| measures.iter()) {
-        let bar = measure(&flitwork)?;
-        println!("{}", bar.line());
-        for note in &bar.notes {
-            eprintln!("  {note}");
+    if area.is_none_or(|wanted| wanted == "run") {
+        let flitwork = release_build()?;
+        for measure in RUN {
+            n_failed += print(&measure(&flitwork)?);
         }
-        n_failed += u32::from(!bar.passes());
+    }
+    if area.is_none_or(|wanted| wanted == "native") {
+        n_failed += native::bars()?.iter().map(print).sum::<u32>();
     }
     if n_failed == 0 { Ok(()) } else { Err(format!("{n_failed} bars failed")) }
+}
+
+/// Prints a bar; gives how many failed.
+fn print(bar: &Bar) -> u32 {
+    println!("{}", bar.line());
+    for note in &bar.notes {
+        eprintln!("  {note}");
+    }
+    u32::from(!bar.passes())
+}
+
+/// Where cargo puts what it builds.
+pub fn target_folder() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
 /// Builds and gives the release program.
 pub fn release_build() -> Result<PathBuf, String> {
     process::run("cargo", &["build", "--quiet", "--release", "--package", "flitwork"])?;
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    Ok(target.join("release/flitwork"))
+    Ok(target_folder().join("release/flitwork"))
 }
 
 /// Packets of the Firewall example that the report does not account for.
@@ -93,7 +108,7 @@ fn firewall_accounting(flitwork: &Path) -> Result<Bar, String> {
     let notes: Vec<String> = result.err().into_iter().collect();
     Ok(Bar {
         area: "run",
-        name: "firewall_unaccounted",
+        name: "firewall_unaccounted".into(),
         figure: notes.len() as f64,
         unit: "runs",
         target: Target::AtMost(0.0),
@@ -111,7 +126,7 @@ fn capture_failures(flitwork: &Path) -> Result<Bar, String> {
     }
     Ok(Bar {
         area: "run",
-        name: "captures_failing",
+        name: "captures_failing".into(),
         figure: notes.len() as f64,
         unit: "captures",
         target: Target::AtMost(0.0),
@@ -148,7 +163,7 @@ fn newcomer_errors(flitwork: &Path) -> Result<Bar, String> {
     let figure = (NEWCOMER_ERRORS.len() - notes.len()) as f64;
     Ok(Bar {
         area: "run",
-        name: "newcomer_errors",
+        name: "newcomer_errors".into(),
         figure,
         unit: "reports",
         target: Target::AtLeast(NEWCOMER_ERRORS.len() as f64),
@@ -204,7 +219,7 @@ fn front_end_time(flitwork: &Path) -> Result<Bar, String> {
     let notes = vec![format!("slowest: {}", slowest.1)];
     Ok(Bar {
         area: "run",
-        name: "front_end_largest_example",
+        name: "front_end_largest_example".into(),
         figure: slowest.0,
         unit: "ms",
         target: Target::AtMost(50.0),
@@ -230,7 +245,7 @@ fn memory_for_2_gb(flitwork: &Path) -> Result<Bar, String> {
     let figure = result? as f64 / 1e6;
     Ok(Bar {
         area: "run",
-        name: "memory_2gb_capture",
+        name: "memory_2gb_capture".into(),
         figure,
         unit: "MB",
         target: Target::AtMost(100.0),
@@ -304,7 +319,7 @@ mod tests {
     fn a_bar_is_one_line_and_fails_past_its_target() {
         let bar = |figure| Bar {
             area: "run",
-            name: "x",
+            name: "x".into(),
             figure,
             unit: "ms",
             target: Target::AtMost(50.0),

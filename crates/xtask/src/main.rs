@@ -9,6 +9,8 @@ mod captures;
 mod crate_edges;
 mod docs;
 mod fuzz;
+mod native;
+mod native_files;
 mod process;
 mod test;
 mod tidy;
@@ -49,11 +51,15 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
-    /// Measure the interpreter and write `bench/results/run.json`.
-    Bench,
+    /// Measure and write a record in `bench/results`.
+    Bench {
+        /// `run`: both engines over whole runs, `run.json`; `native`: the native engine beside programs written by hand, `native.json`.
+        #[arg(default_value = "run", value_parser = ["run", "native"])]
+        what: String,
+    },
     /// Print one line per bar: `AREA NAME FIGURE UNIT TARGET pass|fail`; exit code 1 if any fails.
     Bars {
-        /// Only this area (`run`).
+        /// Only this area (`run`, `native`).
         #[arg(long)]
         area: Option<String>,
     },
@@ -66,7 +72,8 @@ fn main() -> ExitCode {
         Task::Tidy => tidy::run(),
         Task::Fuzz { seconds } => fuzz::run_all(seconds),
         Task::Docs { check } => docs::run(check),
-        Task::Bench => bench::run(),
+        Task::Bench { what } if what == "native" => native::bench(),
+        Task::Bench { .. } => bench::run(),
         Task::Bars { area } => bars::run(area.as_deref()),
     };
     match result {
