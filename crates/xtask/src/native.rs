@@ -117,7 +117,9 @@ pub fn bench() -> TaskResult {
 fn print_rows(measured: &Measured) {
     println!("| row | bytes | by hand | native | ratio | growth | interpreter |");
     println!("|---|---:|---:|---:|---:|---:|---:|");
-    let mut rows: Vec<&str> = measured.medians.keys().map(|(row, ..)| row.as_str()).collect();
+    let results = measured.record["results"].as_array().map_or(&[][..], Vec::as_slice);
+    let mut rows: Vec<&str> = results.iter().filter_map(|result| result["row"].as_str()).collect();
+    rows.sort_by_key(|&row| results.iter().position(|result| result["row"] == row));
     rows.dedup();
     for row in rows {
         for &bytes in LENGTHS {
