@@ -165,12 +165,6 @@ pub fn fold(sum: u32) -> u16 {
     (sum.wrapping_add(sum.rotate_left(16)) >> 16) as u16
 }
 
-/// A checksum after words with the sum `before` became words with the sum `after` (RFC 1624, equation 3).
-#[inline(always)]
-pub fn updated_checksum(checksum: u16, before: u32, after: u32) -> u16 {
-    !fold(u32::from(!checksum) + u32::from(!fold(before)) + after)
-}
-
 /// Whether the checksum of an IPv4 header of 20 bytes is right. In either order of bytes the sum comes out all ones.
 #[inline(always)]
 pub fn header_is_sound(frame: &Frame) -> bool {

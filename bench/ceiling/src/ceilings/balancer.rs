@@ -3,9 +3,7 @@
 //! The Maglev table (Eisenbud et al., NSDI 2016) and its hash are those of the element, so that each flow gets the same server; the
 //! flow table has a hash and an entry of its own, two to a cache line.
 
-use crate::batch::{
-    BATCH, Batch, DROPPED, Frame, Key, Program, be16, be32, plain_key, set_be16, set_be32, updated_checksum,
-};
+use crate::batch::{BATCH, Batch, DROPPED, Frame, Key, Program, be16, fold, plain_key, set_be16, set_be32};
 use crate::processor::prefetch;
 use crate::traffic::GAP_NS;
 
@@ -38,7 +36,9 @@ struct Entry {
 #[derive(Debug)]
 pub struct Balancer {
     service: (u32, u16),
-    pub servers: Vec<Server>,
+    servers: Vec<Server>,
+    /// Of each server.
+    changes: Vec<Change>,
     maglev: Vec<u8>,
     entries: Vec<Entry>,
     pub balanced: u64,
@@ -51,8 +51,9 @@ impl Balancer {
     pub fn new(service: (u32, u16), servers: Vec<Server>, n_slots: usize) -> Balancer {
         assert!(n_slots.is_power_of_two(), "the table is masked");
         let maglev = maglev(&servers);
+        let changes = servers.iter().map(|server| Change::new(service, server)).collect();
         let entries = vec![Entry::default(); n_slots];
-        Balancer { service, servers, maglev, entries, balanced: 0, passed: 0, unpinned: 0 }
+        Balancer { service, servers, changes, maglev, entries, balanced: 0, passed: 0, unpinned: 0 }
     }
 
     /// The server of a flow, remembered if it is new.
@@ -78,29 +79,40 @@ impl Balancer {
 
     /// Replaces destination address, port and station, and both checksums.
     #[inline(always)]
-    fn rewrite(server: &mut Server, frame: &mut Frame, protocol: u8) {
-        let halves = |address: u32| (address >> 16) + (address & 0xffff);
-        let mut before = halves(be32::<30>(frame));
-        let mut after = halves(server.address);
-        let checksum = updated_checksum(be16::<24>(frame), before, after);
+    fn rewrite(server: &mut Server, change: Change, frame: &mut Frame, protocol: u8) {
+        let checksum = !fold(u32::from(!be16::<24>(frame)) + change.address);
         set_be16::<24>(frame, checksum);
         set_be32::<30>(frame, server.address);
-        before += u32::from(be16::<36>(frame));
-        after += u32::from(server.port);
         set_be16::<36>(frame, server.port);
-        if protocol == 6 {
-            let checksum = updated_checksum(be16::<50>(frame), before, after);
-            set_be16::<50>(frame, checksum);
-        } else {
-            let checksum = be16::<40>(frame);
-            let updated = match updated_checksum(checksum, before, after) {
-                0 => u16::MAX,
-                updated => updated,
-            };
-            set_be16::<40>(frame, if checksum == 0 { 0 } else { updated });
-        }
+        // Both kinds of packets take the same way, since which comes next cannot be foreseen.
+        let is_udp = protocol == 17;
+        let at = if is_udp { 40 } else { 50 };
+        let checksum = u16::from_be_bytes([frame[at], frame[at + 1]]);
+        let updated = !fold(u32::from(!checksum) + change.address_and_port);
+        let updated = if is_udp & (updated == 0) { u16::MAX } else { updated };
+        let updated = if is_udp & (checksum == 0) { 0 } else { updated };
+        frame[at..at + 2].copy_from_slice(&updated.to_be_bytes());
         frame[..6].copy_from_slice(&server.station);
         server.packets += 1;
+    }
+}
+
+/// What checksums gain when a packet to the service goes to a server: the complement of the old words plus the new ones.
+#[derive(Clone, Copy, Debug)]
+struct Change {
+    address: u32,
+    address_and_port: u32,
+}
+
+impl Change {
+    fn new(service: (u32, u16), server: &Server) -> Change {
+        let words = |address: u32| (address >> 16) + (address & 0xffff);
+        let (before, after) = (words(service.0), words(server.address));
+        let (port_before, port_after) = (u32::from(service.1), u32::from(server.port));
+        Change {
+            address: u32::from(!fold(before)) + after,
+            address_and_port: u32::from(!fold(before + port_before)) + after + port_after,
+        }
     }
 }
 
@@ -136,7 +148,7 @@ impl Program for Balancer {
                 continue;
             }
             let server = self.server(key, hash, batch.start_ns + at as u64 * GAP_NS);
-            Balancer::rewrite(&mut self.servers[server], &mut batch.frames[at], key.ports as u8);
+            Balancer::rewrite(&mut self.servers[server], self.changes[server], &mut batch.frames[at], key.ports as u8);
             self.balanced += 1;
             batch.outputs[at] = 1;
         }
