@@ -1,5 +1,5 @@
-//! What the processor can do and stable Rust cannot say safely: ask for a cache line before it is needed, and compare many words at
-//! once.
+//! What the machine can do and stable Rust cannot say safely: ask for a cache line before it is needed, compare many words at once, and
+//! hold a large table in large pages.
 //!
 //! The one place of this program with unsafe code.
 #![allow(unsafe_code)]
@@ -22,6 +22,22 @@ pub fn prefetch<T>(table: &[T], index: usize) {
 
 #[cfg(target_arch = "x86_64")]
 const LINE_BYTES: usize = 64;
+
+/// A table of zeros in large pages, if the system gives them: random reads of many megabytes wait for addresses to be translated, otherwise.
+pub fn large_table(n_entries: usize) -> Vec<u16> {
+    let table = vec![0; n_entries];
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::mm::{Advice, madvise};
+        const PAGE_BYTES: usize = 4096;
+        let start = table.as_ptr().cast_mut().cast::<u8>();
+        let skipped = start.align_offset(PAGE_BYTES).min(n_entries * 2);
+        let n_bytes = (n_entries * 2 - skipped) / PAGE_BYTES * PAGE_BYTES;
+        // SAFETY: the range lies in the table that is alive here, and this advice changes no contents. That it may be refused does no harm.
+        let _ = unsafe { madvise(start.wrapping_add(skipped).cast(), n_bytes, Advice::LinuxHugepage) };
+    }
+    table
+}
 
 /// One bit for each of the first 32 words, set if the word is not 0.
 #[inline(always)]

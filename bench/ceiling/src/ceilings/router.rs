@@ -4,7 +4,7 @@
 //! second one of 256 entries each. 16-bit entries, so that the first table takes 32 MB.
 
 use crate::batch::{BATCH, Batch, DROPPED, Frame, Program, be16, be32, fold, header_is_sound, set_be16};
-use crate::processor::prefetch;
+use crate::processor::{large_table, prefetch};
 use crate::traffic::Route;
 
 /// An entry that names a group of the second table, not a next hop.
@@ -47,7 +47,7 @@ impl Router {
     pub fn new(routes: &[Route], hops: impl IntoIterator<Item = ([u8; 6], [u8; 6], u8)>) -> Router {
         let mut ordered = routes.to_vec();
         ordered.sort_by_key(|route| route.length);
-        let mut first = vec![0; 1 << 24];
+        let mut first = large_table(1 << 24);
         let mut second = Vec::new();
         for route in ordered {
             let entry = route.hop + 1;
