@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use flitwork::compile::compile;
 use flitwork::loader::FileLoader;
 use ir::{Design, Value};
-use runtime::{Engine, IoError, Options, Packet, PacketSink, PacketSource, Runtime};
+use runtime::{Engine, Filled, IoError, Options, Packet, PacketSink, PacketSource, Runtime};
 
 use crate::rows::{Row, Signal, Tables};
 use crate::traffic::{GAP_NS, START_NS, Trace};
@@ -15,19 +15,19 @@ pub struct Feed {
     trace: Arc<Trace>,
     place: usize,
     now_ns: u64,
-    /// Packets that are left to give; absent: for ever.
-    n_left: Option<usize>,
+    /// Packets that are left to give.
+    n_left: usize,
 }
 
 impl Feed {
     /// The trace round and round.
     pub fn endless(trace: Arc<Trace>) -> Feed {
-        Feed { trace, place: 0, now_ns: START_NS, n_left: None }
+        Feed { trace, place: 0, now_ns: START_NS, n_left: usize::MAX }
     }
 
     /// The trace once, beginning at a time.
     pub fn once(trace: Arc<Trace>, now_ns: u64) -> Feed {
-        let n_left = Some(trace.n_packets);
+        let n_left = trace.n_packets;
         Feed { trace, place: 0, now_ns, n_left }
     }
 
@@ -36,17 +36,11 @@ impl Feed {
         (self.trace, self.place) = (trace, 0);
     }
 
-    fn next(&mut self, packet: &mut Packet) -> bool {
-        match &mut self.n_left {
-            Some(0) => return false,
-            Some(n_left) => *n_left -= 1,
-            None => {}
-        }
+    fn give(&mut self, packet: &mut Packet) {
         packet.set_bytes(self.trace.packet(self.place));
         packet.time_ns = self.now_ns;
         self.now_ns += GAP_NS;
         self.place = if self.place + 1 == self.trace.n_packets { 0 } else { self.place + 1 };
-        true
     }
 }
 
@@ -67,15 +61,18 @@ impl SharedFeed {
 }
 
 impl PacketSource for SharedFeed {
-    fn next_into(&mut self, packet: &mut Packet) -> Result<bool, IoError> {
+    fn fill(&mut self, packets: &mut [Packet]) -> Result<Filled, IoError> {
         let mut feeds = self.lock();
         while let Some(feed) = feeds.last_mut() {
-            if feed.next(packet) {
-                return Ok(true);
+            let n_packets = packets.len().min(feed.n_left);
+            if n_packets > 0 {
+                packets[..n_packets].iter_mut().for_each(|packet| feed.give(packet));
+                feed.n_left -= n_packets;
+                return Ok(Filled::Packets(n_packets));
             }
             feeds.pop();
         }
-        Ok(false)
+        Ok(Filled::End)
     }
 }
 

@@ -5,7 +5,7 @@ mod support;
 
 use std::time::Instant;
 
-use runtime::{Hooks, IoError, Options, Packet, PacketSource, Runtime};
+use runtime::{Filled, Hooks, IoError, Options, Packet, PacketSource, Runtime};
 use support::{design, flit_pass, packet_pass};
 
 /// The same packet again and again.
@@ -15,12 +15,14 @@ struct Repeat {
 }
 
 impl PacketSource for Repeat {
-    fn next_into(&mut self, packet: &mut Packet) -> Result<bool, IoError> {
-        packet.set_bytes(&self.bytes);
-        packet.time_ns = self.left.wrapping_neg();
-        let has_one = self.left > 0;
-        self.left = self.left.saturating_sub(1);
-        Ok(has_one)
+    fn fill(&mut self, packets: &mut [Packet]) -> Result<Filled, IoError> {
+        let n_filled = self.left.min(packets.len() as u64);
+        for packet in &mut packets[..n_filled as usize] {
+            packet.set_bytes(&self.bytes);
+            packet.time_ns = self.left.wrapping_neg();
+            self.left -= 1;
+        }
+        Ok(if n_filled == 0 { Filled::End } else { Filled::Packets(n_filled as usize) })
     }
 }
 

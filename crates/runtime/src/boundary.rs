@@ -9,9 +9,11 @@ use packet::link::{self, Entry, LinkType};
 
 use crate::carried::{Carried, Pool};
 use crate::convert::Assembler;
-use crate::io::{IoError, MessageSink, PacketSink, PacketSource};
+use crate::io::{Filled, IoError, MessageSink, PacketSink, PacketSource};
 
 const NS_PER_S: u128 = 1_000_000_000;
+/// Packets asked for at a time.
+const BATCH: usize = 64;
 
 /// When a port is free again: each packet takes its wire length times 8 over the rate.
 ///
@@ -86,6 +88,10 @@ pub(crate) struct InPort<'d> {
     pub(crate) source: Option<Box<dyn PacketSource + 'd>>,
     /// The next packet, read but not entered.
     pub(crate) next: Option<Box<Carried>>,
+    /// Packets read together; those before `n_taken` were taken out.
+    pub(crate) batch: Vec<Packet>,
+    pub(crate) n_filled: usize,
+    pub(crate) n_taken: usize,
     pub(crate) bytes_read: u64,
     pub(crate) rate: RateClock,
     pub(crate) channel: Option<u32>,
@@ -97,19 +103,44 @@ pub(crate) struct InPort<'d> {
 impl InPort<'_> {
     /// Reads the next packet if there is none waiting. An error is given once; nothing is read after it.
     pub(crate) fn fetch(&mut self, pool: &mut Pool) -> Result<(), IoError> {
-        if self.next.is_some() {
-            return Ok(());
+        if !self.has_more() {
+            self.refill()?;
         }
+        self.take_next(pool);
+        Ok(())
+    }
+
+    /// Takes the next packet out of the batch, if there is one and none is waiting.
+    pub(crate) fn take_next(&mut self, pool: &mut Pool) {
+        if self.next.is_none() && self.n_taken < self.n_filled {
+            let mut carried = pool.take();
+            std::mem::swap(&mut carried.packet, &mut self.batch[self.n_taken]);
+            self.n_taken += 1;
+            self.next = Some(carried);
+        }
+    }
+
+    /// Whether packets were read that have not entered.
+    pub(crate) fn has_more(&self) -> bool {
+        self.next.is_some() || self.n_taken < self.n_filled
+    }
+
+    /// Whether the next packet must be asked for.
+    pub(crate) fn is_drained(&self) -> bool {
+        self.source.is_some() && !self.has_more()
+    }
+
+    fn refill(&mut self) -> Result<(), IoError> {
         let Some(source) = &mut self.source else { return Ok(()) };
-        let mut carried = pool.take();
-        let outcome = source.next_into(&mut carried.packet);
+        self.batch.resize(BATCH, Packet::default());
+        self.batch.iter_mut().for_each(Packet::clear);
+        (self.n_filled, self.n_taken) = (0, 0);
+        let outcome = source.fill(&mut self.batch);
         self.bytes_read = source.bytes_read();
         match outcome {
-            Ok(true) => self.next = Some(carried),
-            Ok(false) | Err(_) => {
-                pool.give(carried);
-                self.source = None;
-            }
+            Ok(Filled::Packets(n_filled)) => self.n_filled = n_filled,
+            Ok(Filled::NotYet) => {}
+            Ok(Filled::End) | Err(_) => self.source = None,
         }
         outcome.map(|_| ())
     }

@@ -338,6 +338,11 @@ impl Control {
         None
     }
 
+    /// Whether there may be a line without a time that was not called.
+    pub(crate) fn has_untimed(&self) -> bool {
+        self.untimed_at < self.text.len()
+    }
+
     /// Time of the next line that has one.
     pub(crate) fn next_time(&self) -> Option<u64> {
         let next = self.timed.get(self.next_timed).filter(|timed| timed.time != When::End);
@@ -348,6 +353,21 @@ impl Control {
     pub(crate) fn next_timed(&mut self, signals: &SignalTable, now_ns: u64) -> Option<Call> {
         self.next_time().filter(|&time_ns| time_ns <= now_ns)?;
         self.take_timed(signals)
+    }
+
+    /// Leaves out the lines whose time has not come; those for the end of the run stay.
+    pub(crate) fn skip_to_end(&mut self) {
+        let rest = &self.timed[self.next_timed..];
+        self.next_timed += rest.iter().take_while(|timed| timed.time != When::End).count();
+    }
+
+    /// The call of a line that is not in the file.
+    pub(crate) fn single(signals: &SignalTable, line: &str) -> Result<Call, SignalError> {
+        match parse_line(signals, line) {
+            Ok(Some(Parsed { time: None, target, values, cursor })) => Ok(Call { line: 0, target, values, cursor }),
+            Ok(_) => Err(SignalError { message: "write `instance.signal name=value …`, without a time".to_string() }),
+            Err(bad) => Err(SignalError { message: bad.message }),
+        }
     }
 
     /// The next line for the end of the run, once no other is left.

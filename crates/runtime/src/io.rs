@@ -10,12 +10,24 @@ use crate::Packet;
 /// Why a source or a sink failed, in words for the user.
 pub type IoError = Box<dyn std::error::Error + Send + Sync>;
 
+/// How far a source filled what it was given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Filled {
+    /// So many packets, at least one.
+    Packets(usize),
+    /// None now, but there may be later: live interfaces.
+    NotYet,
+    /// None, and there will be no more.
+    End,
+}
+
 /// Gives the packets of one boundary port, in order.
 pub trait PacketSource {
-    /// Reads the next packet into `packet`, which was cleared: bytes, missing, time and link type. Gives `false` at the end.
+    /// Reads packets into `packets` from the front, each of which was cleared: bytes, missing, time and link type.
     ///
-    /// Bytes are as captured; the runtime puts other link layers into Ethernet. After an error nothing more is read.
-    fn next_into(&mut self, packet: &mut Packet) -> Result<bool, IoError>;
+    /// Bytes are as captured; the runtime puts other link layers into Ethernet. An error behind good packets is given by the next
+    /// call; after it nothing more is read.
+    fn fill(&mut self, packets: &mut [Packet]) -> Result<Filled, IoError>;
 
     /// Bytes of the file read so far, for progress; 0 if there is no file.
     fn bytes_read(&self) -> u64 {
@@ -27,6 +39,11 @@ pub trait PacketSource {
 pub trait PacketSink {
     /// Takes a packet, in the link type that it came in, stamped with the time of leaving.
     fn write(&mut self, frame: Frame<'_>) -> Result<(), IoError>;
+
+    /// Passes on what it holds back. Called between batches of packets, before the run waits, and at its end.
+    fn flush(&mut self) -> Result<(), IoError> {
+        Ok(())
+    }
 }
 
 /// Takes the struct messages that leave at one boundary port.
@@ -46,22 +63,22 @@ pub trait TraceSink {
 pub struct CaptureSource<R> {
     reader: CaptureReader<R>,
     record: Record,
+    /// What is wrong behind the packets given last.
+    failure: Option<CaptureError>,
 }
 
 impl<R: Read> CaptureSource<R> {
     /// Reads the file header.
     pub fn new(input: R) -> Result<Self, CaptureError> {
-        Ok(CaptureSource { reader: CaptureReader::new(input)?, record: Record::default() })
+        Ok(CaptureSource { reader: CaptureReader::new(input)?, record: Record::default(), failure: None })
     }
 
     /// The reader, for the file's format.
     pub fn reader(&self) -> &CaptureReader<R> {
         &self.reader
     }
-}
 
-impl<R: Read> PacketSource for CaptureSource<R> {
-    fn next_into(&mut self, packet: &mut Packet) -> Result<bool, IoError> {
+    fn read(&mut self, packet: &mut Packet) -> Result<bool, CaptureError> {
         if !self.reader.next_into(&mut self.record)? {
             return Ok(false);
         }
@@ -74,6 +91,27 @@ impl<R: Read> PacketSource for CaptureSource<R> {
         packet.link_type = record.link_type.0;
         Ok(true)
     }
+}
+
+impl<R: Read> PacketSource for CaptureSource<R> {
+    fn fill(&mut self, packets: &mut [Packet]) -> Result<Filled, IoError> {
+        if let Some(failure) = self.failure.take() {
+            return Err(failure.into());
+        }
+        for n_filled in 0..packets.len() {
+            match self.read(&mut packets[n_filled]) {
+                Ok(true) => {}
+                Ok(false) if n_filled == 0 => return Ok(Filled::End),
+                Ok(false) => return Ok(Filled::Packets(n_filled)),
+                Err(error) if n_filled == 0 => return Err(error.into()),
+                Err(error) => {
+                    self.failure = Some(error);
+                    return Ok(Filled::Packets(n_filled));
+                }
+            }
+        }
+        Ok(Filled::Packets(packets.len()))
+    }
 
     fn bytes_read(&self) -> u64 {
         self.reader.bytes_read()
@@ -84,11 +122,15 @@ impl<W: Write> PacketSink for CaptureWriter<W> {
     fn write(&mut self, frame: Frame<'_>) -> Result<(), IoError> {
         CaptureWriter::write(self, frame).map_err(|error: WriteError| error.into())
     }
+
+    fn flush(&mut self) -> Result<(), IoError> {
+        CaptureWriter::flush(self).map_err(|error: WriteError| error.into())
+    }
 }
 
 impl<T: PacketSource + ?Sized> PacketSource for &mut T {
-    fn next_into(&mut self, packet: &mut Packet) -> Result<bool, IoError> {
-        (**self).next_into(packet)
+    fn fill(&mut self, packets: &mut [Packet]) -> Result<Filled, IoError> {
+        (**self).fill(packets)
     }
 
     fn bytes_read(&self) -> u64 {
@@ -99,6 +141,10 @@ impl<T: PacketSource + ?Sized> PacketSource for &mut T {
 impl<T: PacketSink + ?Sized> PacketSink for &mut T {
     fn write(&mut self, frame: Frame<'_>) -> Result<(), IoError> {
         (**self).write(frame)
+    }
+
+    fn flush(&mut self) -> Result<(), IoError> {
+        (**self).flush()
     }
 }
 

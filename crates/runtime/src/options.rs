@@ -2,7 +2,9 @@
 
 use std::sync::atomic::AtomicBool;
 
+use crate::control::{ControlError, SignalCall, SignalError};
 use crate::error::SourceFailure;
+use crate::report::Report;
 
 /// What executes the bodies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -12,6 +14,17 @@ pub enum Engine {
     Interp,
     /// Native code.
     Jit,
+}
+
+/// What time is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Clock {
+    /// That of the packets: it stands still while anything can fire, then jumps to the next event. The same inputs give the same
+    /// results.
+    #[default]
+    Packets,
+    /// The real one, in nanoseconds since 1970: a packet arrives when its source gives it, a wake-up comes when its time has come.
+    Wall,
 }
 
 /// How to run.
@@ -30,6 +43,8 @@ pub struct Options {
     pub duration_ns: Option<u64>,
     /// Firings in one instant from which on the run counts as stuck.
     pub firings_per_instant_max: u64,
+    /// What time is.
+    pub clock: Clock,
 }
 
 impl Default for Options {
@@ -41,6 +56,7 @@ impl Default for Options {
             linger_ns: 60_000_000_000,
             duration_ns: None,
             firings_per_instant_max: 10_000_000,
+            clock: Clock::Packets,
         }
     }
 }
@@ -74,4 +90,20 @@ pub struct Hooks<'h> {
     pub stop: Option<&'h AtomicBool>,
     /// Called every few thousand packets.
     pub progress: Option<&'h mut dyn FnMut(Progress)>,
+    /// Called when nothing is to be done, to wait for packets, or until the given time if that is earlier. It may return at any time.
+    pub wait: Option<&'h mut dyn FnMut(Option<u64>)>,
+    /// Called between batches of packets and after each wait.
+    pub between: Option<&'h mut dyn FnMut(&mut dyn Controls)>,
+}
+
+/// What can be done to a run while it goes on.
+pub trait Controls {
+    /// Calls a signal now, as a line of a control file that has no time; gives what it gave: one call, or one for each entry of a
+    /// listing. Nothing of it is kept in the run's own list.
+    fn call_line(&mut self, line: &str) -> Result<Vec<SignalCall>, SignalError>;
+    /// Replaces the control file. Its lines without a time are called from now on, some between any two batches of packets, before
+    /// those of a file loaded later; times from the first packet count from now. If a line is bad, nothing changes.
+    fn load_control(&mut self, text: String) -> Result<(), Vec<ControlError>>;
+    /// Everything counted so far.
+    fn report(&self) -> Report;
 }

@@ -4,6 +4,7 @@
 //! When the queue is empty, nothing can fire, and the next event makes time move on: a control line, a wake-up, an output port
 //! that becomes free, or an arrival, in this order at one instant.
 
+mod live;
 mod setup;
 mod turns;
 
@@ -20,7 +21,7 @@ use crate::control::{Control, ControlError, LISTING_NEXT, LISTING_VALID, SignalC
 use crate::element::{ElementNode, Woken};
 use crate::error::{RunError, SourceFailure};
 use crate::io::TraceSink;
-use crate::options::{Hooks, Options, Outcome, Progress};
+use crate::options::{Clock, Hooks, Options, Outcome, Progress};
 
 const PACKETS_PER_PROGRESS: u64 = 4096;
 const NS_PER_S: u64 = 1_000_000_000;
@@ -70,6 +71,17 @@ struct NodeState {
     is_asleep: bool,
     /// A wake-up has come.
     is_due: bool,
+}
+
+/// What [`Runtime::step`] did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// It took an event.
+    Event,
+    /// Nothing can be done before this time, or before a source has a packet.
+    Wait { until_ns: Option<u64> },
+    /// Nothing is left to do.
+    End,
 }
 
 /// What makes time move on.
@@ -130,8 +142,13 @@ impl<'d> Runtime<'d> {
                 stopped = true;
                 break;
             }
-            if !self.step()? {
-                break;
+            if self.is_between_batches() {
+                self.between_batches(hooks)?;
+            }
+            match self.step()? {
+                Step::Event => {}
+                Step::Wait { until_ns } => self.wait(hooks, until_ns)?,
+                Step::End => break,
             }
             if self.n_entered - progress_at >= PACKETS_PER_PROGRESS {
                 progress_at = self.n_entered;
@@ -140,6 +157,10 @@ impl<'d> Runtime<'d> {
                 }
             }
         }
+        if stopped && self.options.clock == Clock::Wall {
+            self.end_live()?;
+        }
+        self.flush()?;
         if let Some(progress) = &mut hooks.progress {
             progress(self.progress());
         }
@@ -154,8 +175,9 @@ impl<'d> Runtime<'d> {
         self.begin()?;
         let goal = self.n_entered + n_packets;
         while self.n_entered < goal {
-            if !self.step()? {
-                return Ok(false);
+            match self.step()? {
+                Step::Event => {}
+                Step::Wait { .. } | Step::End => return Ok(false),
             }
         }
         self.settle()?;
@@ -185,10 +207,16 @@ impl<'d> Runtime<'d> {
             return Ok(());
         }
         self.fetch();
-        let first_packet = self.in_ports.iter().filter_map(InPort::arrival_ns).min();
+        let first_packet = match self.options.clock {
+            Clock::Packets => self.in_ports.iter().filter_map(InPort::arrival_ns).min(),
+            Clock::Wall => Some(live::now_ns()),
+        };
         self.control.fix_times(first_packet.unwrap_or(0));
         let first_line = self.control.next_time();
-        let start_ns = first_packet.into_iter().chain(first_line).min().unwrap_or(0);
+        let start_ns = match self.options.clock {
+            Clock::Packets => first_packet.into_iter().chain(first_line).min().unwrap_or(0),
+            Clock::Wall => first_packet.unwrap_or(0),
+        };
         (self.start_ns, self.now_ns, self.last_entry_ns) = (start_ns, start_ns, start_ns);
         while let Some(call) = self.control.next_untimed(&self.signals) {
             self.call(call)?;
@@ -197,7 +225,16 @@ impl<'d> Runtime<'d> {
         Ok(())
     }
 
+    /// Calls a line of the control file.
     fn call(&mut self, call: crate::control::Call) -> Result<(), RunError> {
+        let mut calls = std::mem::take(&mut self.calls);
+        let outcome = self.call_into(call, &mut calls);
+        self.calls = calls;
+        outcome
+    }
+
+    /// Calls a signal, or goes through its listing; adds what is worth a word to `calls`.
+    fn call_into(&mut self, call: crate::control::Call, calls: &mut Vec<SignalCall>) -> Result<(), RunError> {
         let mut values = call.values;
         let mut n_listed = 0;
         loop {
@@ -206,11 +243,12 @@ impl<'d> Runtime<'d> {
             let next = result(LISTING_NEXT);
             let is_entry = call.cursor.is_none() || result(LISTING_VALID) != Some(Value::ZERO);
             // Lines that fill a table come by the million; what is worth a word is that one was refused.
-            if is_entry && tells_something(&results) {
+            let is_single = call.line == 0;
+            if is_entry && (is_single || tells_something(&results)) {
                 let element = &self.design.design().elements[call.target.element as usize];
                 let signal = element.signals[call.target.signal as usize].name.clone();
                 let instance = element.name.clone();
-                self.calls.push(SignalCall { line: call.line, time_ns: self.now_ns, instance, signal, results });
+                calls.push(SignalCall { line: call.line, time_ns: self.now_ns, instance, signal, results });
             }
             let (Some(cursor), Some(next)) = (call.cursor, next) else { break };
             // A cursor that comes round to 0 ends the listing; one that does not move would never end it.
@@ -227,15 +265,26 @@ impl<'d> Runtime<'d> {
         Ok(())
     }
 
-    /// Lets everything fire that can, then takes the next event; gives whether there was one.
-    fn step(&mut self) -> Result<bool, RunError> {
+    /// Lets everything fire that can, then takes the next event, if there is one whose time has come.
+    fn step(&mut self) -> Result<Step, RunError> {
         self.settle()?;
         self.fetch();
+        let wall_ns = self.options.clock.now_ns();
         let Some((time_ns, event)) = self.next_event() else {
-            let Some(call) = self.control.next_end(&self.signals) else { return Ok(false) };
+            if self.more_may_come() {
+                return Ok(Step::Wait { until_ns: None });
+            }
+            let Some(call) = self.control.next_end(&self.signals) else { return Ok(Step::End) };
             self.call(call)?;
             self.wake_up();
-            return Ok(true);
+            return Ok(Step::Event);
+        };
+        let time_ns = match wall_ns {
+            Some(wall_ns) if time_ns > wall_ns.max(self.now_ns) => {
+                return Ok(Step::Wait { until_ns: Some(time_ns) });
+            }
+            Some(wall_ns) => wall_ns.max(self.now_ns),
+            None => time_ns,
         };
         let moves_on = time_ns > self.now_ns;
         if moves_on {
@@ -261,11 +310,16 @@ impl<'d> Runtime<'d> {
                 }
             }
         }
-        Ok(true)
+        Ok(Step::Event)
     }
 
     /// Reads the next packet of every input port that has none waiting.
     fn fetch(&mut self) {
+        // A live port that has nothing must not be asked before every packet of another.
+        if self.options.clock == Clock::Wall && !self.is_between_batches() {
+            self.in_ports.iter_mut().for_each(|port| port.take_next(&mut self.pool));
+            return;
+        }
         for port in &mut self.in_ports {
             if let Err(source) = port.fetch(&mut self.pool) {
                 self.source_failures.push(SourceFailure { boundary: port.name.clone(), source });
@@ -283,8 +337,9 @@ impl<'d> Runtime<'d> {
         let arrivals = open.filter_map(|port| Some((self.in_ports[port].arrival_ns()?, EventKind::Arrival { port })));
         // Late stamps do not turn time back, but they do come first.
         let arrival = arrivals.min();
-        let limit = if arrival.is_some() { u64::MAX } else { self.wake_limit_ns() };
-        let source_limit = if arrival.is_some() { u64::MAX } else { self.source_limit_ns().min(limit) };
+        let goes_on = arrival.is_some() || (self.options.clock == Clock::Wall && self.more_may_come());
+        let limit = if goes_on { u64::MAX } else { self.wake_limit_ns() };
+        let source_limit = if goes_on { u64::MAX } else { self.source_limit_ns().min(limit) };
         let due = |wakes: &BinaryHeap<Reverse<(u64, u32)>>, limit: u64| {
             wakes.peek().map(|&Reverse((time, _))| time).filter(|&time| time < limit)
         };
@@ -301,6 +356,25 @@ impl<'d> Runtime<'d> {
         let events =
             [control.map(|time| (time, EventKind::Control)), wake.map(|time| (time, EventKind::Wake)), arrival];
         events.into_iter().flatten().map(|(time, event)| (time.max(self.now_ns), event)).min()
+    }
+
+    /// Whether packets should be asked for before any other enters.
+    fn is_between_batches(&self) -> bool {
+        let mut ports = self.in_ports.iter();
+        match self.options.clock {
+            // The ports' packets enter in the order of their times.
+            Clock::Packets => ports.any(InPort::is_drained),
+            Clock::Wall => !(0..self.in_ports.len()).any(|port| {
+                self.in_ports[port].has_more()
+                    && self.in_ports[port].rate.free_at_ns() <= self.now_ns
+                    && self.can_enter(port)
+            }),
+        }
+    }
+
+    /// Whether a source that has no packet now may have one later.
+    fn more_may_come(&self) -> bool {
+        self.in_ports.iter().any(InPort::is_drained)
     }
 
     fn inputs_are_exhausted(&self) -> bool {

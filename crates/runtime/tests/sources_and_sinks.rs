@@ -111,7 +111,8 @@ fn a_stop_ends_between_packets_and_accounts_for_all() {
     let mut runtime = Runtime::new(ir::verify(&design).expect("verifies"), Options::default()).expect("starts");
     let packets: Vec<_> = (0..10_000).map(|i| at(i, &[1])).collect();
     runtime.attach_source("nic_in", Box::new(Packets(packets.into_iter()))).expect("a port");
-    let outcome = runtime.run(&mut Hooks { stop: Some(&stop), progress: Some(&mut progress) }).expect("runs");
+    let outcome =
+        runtime.run(&mut Hooks { stop: Some(&stop), progress: Some(&mut progress), ..Hooks::default() }).expect("runs");
     let totals = runtime.report().totals;
     assert!(outcome.stopped && totals.balance());
     assert_eq!((totals.entered, totals.out + totals.held), (4096, 4096));

@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 use packet::capture::{CaptureError, Format};
-use runtime::{CaptureSource, IoError, Packet, PacketSource};
+use runtime::{CaptureSource, Filled, IoError, Packet, PacketSource};
 
 use crate::FileError;
 
@@ -43,6 +43,7 @@ impl std::error::Error for InputError {
 pub struct CaptureInput {
     path: PathBuf,
     source: CaptureSource<Stream>,
+    is_piped: bool,
     stop: Arc<AtomicBool>,
 }
 
@@ -52,8 +53,9 @@ impl CaptureInput {
     /// A file that is no capture, or whose header is damaged, is refused here.
     pub fn open(path: &Path, stop: Arc<AtomicBool>) -> Result<CaptureInput, OpenError> {
         let stream = Stream::open(path, Arc::clone(&stop)).map_err(|source| FileError::reading(path, source))?;
+        let is_piped = matches!(stream, Stream::Piped(_));
         let source = CaptureSource::new(stream).map_err(|error| InputError { path: path.to_path_buf(), error })?;
-        Ok(CaptureInput { path: path.to_path_buf(), source, stop })
+        Ok(CaptureInput { path: path.to_path_buf(), source, is_piped, stop })
     }
 
     /// The capture's format.
@@ -63,11 +65,13 @@ impl CaptureInput {
 }
 
 impl PacketSource for CaptureInput {
-    fn next_into(&mut self, packet: &mut Packet) -> Result<bool, IoError> {
-        let outcome = self.source.next_into(packet);
+    fn fill(&mut self, packets: &mut [Packet]) -> Result<Filled, IoError> {
+        // What a pipe has given must not wait for what it will give.
+        let n_wanted = if self.is_piped { 1 } else { packets.len() };
+        let outcome = self.source.fill(&mut packets[..n_wanted]);
         if self.stop.load(Ordering::Relaxed) {
             // A pipe that was cut off because the user stopped the run is not damaged.
-            return Ok(false);
+            return Ok(Filled::End);
         }
         outcome.map_err(|error| match error.downcast::<CaptureError>() {
             Ok(error) => InputError { path: self.path.clone(), error: *error }.into(),

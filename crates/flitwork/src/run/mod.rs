@@ -25,7 +25,7 @@ use std::time::Instant;
 use ir::{Design, Field, VerifyError};
 use runtime::report::Direction;
 use runtime::{
-    ControlError, Hooks, MessageSink, Options, PacketSink, PacketSource, Progress, Report, RunError, Runtime,
+    ControlError, Controls, Hooks, MessageSink, Options, PacketSink, PacketSource, Progress, Report, RunError, Runtime,
     SourceFailure, TraceSink,
 };
 use serde::Serialize;
@@ -49,6 +49,10 @@ pub struct RunPlan<'p> {
     pub stop: Option<&'p AtomicBool>,
     /// Told now and then how far the run is.
     pub progress: Option<&'p mut dyn FnMut(Progress)>,
+    /// Waits for packets of live sources, see [`Hooks::wait`].
+    pub wait: Option<&'p mut dyn FnMut(Option<u64>)>,
+    /// Called between batches of packets, see [`Hooks::between`].
+    pub between: Option<&'p mut dyn FnMut(&mut dyn Controls)>,
 }
 
 /// What a run did.
@@ -151,7 +155,8 @@ pub fn run(design: &Design, plan: RunPlan<'_>) -> Result<RunOutcome, RunFailure>
         runtime.load_control(control).map_err(RunFailure::Control)?;
     }
     let start = Instant::now();
-    let outcome = runtime.run(&mut Hooks { stop: plan.stop, progress: plan.progress });
+    let mut hooks = Hooks { stop: plan.stop, progress: plan.progress, wait: plan.wait, between: plan.between };
+    let outcome = runtime.run(&mut hooks);
     let seconds = start.elapsed().as_secs_f64();
     // A source that sees the flag first ends like a file, and the run ends with it.
     let is_interrupted = plan.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
@@ -179,7 +184,7 @@ fn throughput(report: &Report, seconds: f64) -> Throughput {
 }
 
 /// A call with its results as the signal's declaration shows them: signed, one bit as a truth value.
-fn signal_call(design: &Design, call: &runtime::SignalCall) -> SignalCall {
+pub fn signal_call(design: &Design, call: &runtime::SignalCall) -> SignalCall {
     let element = design.elements.iter().find(|element| element.name == call.instance);
     let signal = element.and_then(|element| element.signals.iter().find(|signal| signal.name == call.signal));
     let fields: &[Field] = signal.map_or(&[], |signal| &signal.results);

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use runtime::{IoError, Packet, PacketSource};
+use runtime::{Filled, IoError, Packet, PacketSource};
 
 /// One line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,16 +84,17 @@ pub struct TextSource {
 }
 
 impl PacketSource for TextSource {
-    fn next_into(&mut self, packet: &mut Packet) -> Result<bool, IoError> {
+    fn fill(&mut self, packets: &mut [Packet]) -> Result<Filled, IoError> {
         const ETHERNET: u32 = 1;
         let Some(next) = self.packets.pop_front() else {
-            return Ok(false);
+            return Ok(Filled::End);
         };
+        let packet = &mut packets[0];
         packet.set_bytes(&next.bytes);
         packet.missing = (next.wire_bytes - next.bytes.len()) as u32;
         packet.time_ns = next.time_ns;
         packet.link_type = ETHERNET;
-        Ok(true)
+        Ok(Filled::Packets(1))
     }
 }
 

@@ -10,8 +10,8 @@ use ir::{Field, Value};
 use packet::capture::Frame;
 use runtime::report::Report;
 use runtime::{
-    ControlError, Hooks, IoError, MessageSink, Options, Outcome, Packet, PacketSink, PacketSource, RunError, Runtime,
-    SignalCall, TraceSink,
+    ControlError, Filled, Hooks, IoError, MessageSink, Options, Outcome, Packet, PacketSink, PacketSource, RunError,
+    Runtime, SignalCall, TraceSink,
 };
 
 /// A packet on its way in or out.
@@ -120,11 +120,12 @@ pub fn try_run(
 pub struct Packets(pub std::vec::IntoIter<Stamped>);
 
 impl PacketSource for Packets {
-    fn next_into(&mut self, packet: &mut Packet) -> Result<bool, IoError> {
-        let Some(next) = self.0.next() else { return Ok(false) };
+    fn fill(&mut self, packets: &mut [Packet]) -> Result<Filled, IoError> {
+        let Some(next) = self.0.next() else { return Ok(Filled::End) };
+        let packet = &mut packets[0];
         packet.set_bytes(&next.bytes);
         (packet.time_ns, packet.missing, packet.link_type) = (next.time_ns, next.missing, next.link_type);
-        Ok(true)
+        Ok(Filled::Packets(1))
     }
 }
 
