@@ -237,3 +237,47 @@ pub fn plain_key(frame: &Frame, packet_bytes: u32) -> Option<Key> {
     let ports = u64::from(be32::<34>(frame)) << 8 | u64::from(protocol);
     is_plain.then_some(Key { addresses, ports })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{BUFFER_BYTES, fold, header_is_sound};
+    use crate::random::Random;
+
+    /// The sum of RFC 1071 §1, word by word.
+    fn ones_complement_sum(words: impl Iterator<Item = u32>) -> u32 {
+        words.fold(0, |sum, word| {
+            let sum = sum + word;
+            (sum & 0xffff) + (sum >> 16)
+        })
+    }
+
+    #[test]
+    fn headers_are_sound_when_their_words_sum_to_all_ones() {
+        let mut random = Random::new(5);
+        let mut frame = [0; BUFFER_BYTES];
+        let mut n_sound = 0;
+        for round in 0..10_000 {
+            frame[14..34].fill_with(|| random.bits() as u8);
+            let words = |frame: &[u8]| -> Vec<u32> {
+                frame[14..34].chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1])).collect()
+            };
+            if round % 2 == 0 {
+                frame[24..26].fill(0);
+                let sum = ones_complement_sum(words(&frame).into_iter()) as u16;
+                frame[24..26].copy_from_slice(&(!sum).to_be_bytes());
+            }
+            let expected = ones_complement_sum(words(&frame).into_iter()) == 0xffff;
+            assert_eq!(header_is_sound(&frame), expected, "{:?}", &frame[14..34]);
+            n_sound += u32::from(expected);
+        }
+        assert!(n_sound >= 5_000, "every second header was made sound");
+    }
+
+    #[test]
+    fn sums_fold_with_their_carries() {
+        let halves = |sum: u32| [sum >> 16, sum & 0xffff].into_iter();
+        for sum in [0, 1, 0xffff, 0x1_0000, 0x1_ffff, 0xffff_0000, 0xffff_0001, 0xffff_ffff, 0x1234_fedc] {
+            assert_eq!(u32::from(fold(sum)), ones_complement_sum(halves(sum)), "{sum:x}");
+        }
+    }
+}

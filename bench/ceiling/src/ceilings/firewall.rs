@@ -363,3 +363,51 @@ impl<const WORDS: usize> Program for CachedFirewall<WORDS> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Firewall;
+    use crate::batch::Key;
+    use crate::random::Random;
+    use crate::traffic::{Flow, Rule, filtered_flows, mask, rules};
+
+    /// The first rule by trying one after the other.
+    fn first_rule(rules: &[Rule], flow: Flow) -> usize {
+        let takes = |rule: &Rule| {
+            (flow.src ^ rule.src.address) & mask(rule.src.length) == 0
+                && (flow.dst ^ rule.dst.address) & mask(rule.dst.length) == 0
+                && (rule.sports.0..=rule.sports.1).contains(&flow.sport)
+                && (rule.dports.0..=rule.dports.1).contains(&flow.dport)
+                && rule.protocol.is_none_or(|protocol| protocol == flow.protocol)
+        };
+        rules.iter().position(takes).unwrap_or(usize::MAX)
+    }
+
+    fn compare<const WORDS: usize>(n_rules: usize) {
+        let rules = rules(n_rules);
+        let firewall = Firewall::<WORDS>::new(&rules);
+        let mut random = Random::new(5);
+        for flow in filtered_flows(&rules, 2_000) {
+            // One bit off, so that the edges of prefixes and ranges are met.
+            let src = flow.src ^ 1u32.unbounded_shl(random.below(64) as u32);
+            let flow = Flow { src, dport: flow.dport.wrapping_add(random.below(2) as u16), ..flow };
+            let key = Key {
+                addresses: u64::from(flow.src) << 32 | u64::from(flow.dst),
+                ports: u64::from(flow.sport) << 24 | u64::from(flow.dport) << 8 | u64::from(flow.protocol),
+            };
+            let rule = usize::from(firewall.rule(key));
+            let rule = if rule < n_rules { rule } else { usize::MAX };
+            assert_eq!(rule, first_rule(&rules, flow), "{flow:?}");
+        }
+    }
+
+    #[test]
+    fn the_first_of_64_rules_is_that_of_a_linear_search() {
+        compare::<1>(64);
+    }
+
+    #[test]
+    fn the_first_of_1000_rules_is_that_of_a_linear_search() {
+        compare::<16>(1_000);
+    }
+}

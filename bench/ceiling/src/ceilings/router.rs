@@ -171,3 +171,28 @@ impl Program for Router {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{IS_GROUP, Router};
+    use crate::random::Random;
+    use crate::traffic::{N_HOPS, Route, hop, mask, routed_flows, routes};
+
+    #[test]
+    fn the_longest_prefix_is_that_of_a_linear_search() {
+        let routes = routes(3_000);
+        let router = Router::new(&routes, (0..N_HOPS).map(hop));
+        let mut random = Random::new(5);
+        for flow in routed_flows(&routes, 3_000) {
+            // One bit off, or none.
+            let dst = flow.dst ^ 1u32.unbounded_shl(random.below(64) as u32);
+            let covers = |route: &&Route| (route.prefix ^ dst) & mask(route.length) == 0;
+            let longest = routes.iter().filter(covers).max_by_key(|route| route.length);
+            let entry = match router.first[(dst >> 8) as usize] {
+                entry if entry & IS_GROUP == 0 => entry,
+                entry => router.second[usize::from(entry & !IS_GROUP) * 256 + (dst & 255) as usize],
+            };
+            assert_eq!(entry.checked_sub(1), longest.map(|route| route.hop), "{dst:08x}");
+        }
+    }
+}
