@@ -72,7 +72,7 @@ impl std::error::Error for FileError {
 }
 
 /// The operating system's words without the error number, which helps nobody.
-fn reason(error: &io::Error) -> String {
+pub(crate) fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     match text.find(" (os error") {
         Some(end) => text[..end].to_lowercase(),

@@ -9,6 +9,7 @@ pub mod cli;
 pub mod compile;
 pub mod error;
 pub mod library;
+pub mod live;
 pub mod loader;
 pub mod output;
 pub mod picture;

@@ -33,6 +33,8 @@ enum Sink {
         file: File,
         temporary: PathBuf,
         target: PathBuf,
+        /// Stays if it is not committed.
+        lasts: bool,
     },
     /// Committed or given up.
     Closed,
@@ -43,8 +45,22 @@ impl OutputFile {
     ///
     /// Fails if the folder is missing or not writable, before any work is done for the file.
     pub fn create(path: &Path) -> Result<OutputFile, FileError> {
-        let sink = open_sink(path).map_err(|source| FileError::writing(path, source))?;
+        let sink = open_sink(path, Naming::Hidden).map_err(|source| FileError::writing(path, source))?;
         Ok(OutputFile { path: path.to_path_buf(), sink })
+    }
+
+    /// As [`OutputFile::create`], but the temporary file can be seen (`NAME.part`) and stays if the program ends before the commit.
+    pub fn create_lasting(path: &Path) -> Result<OutputFile, FileError> {
+        let sink = open_sink(path, Naming::Part).map_err(|source| FileError::writing(path, source))?;
+        Ok(OutputFile { path: path.to_path_buf(), sink })
+    }
+
+    /// The temporary file, if there is one.
+    pub fn temporary(&self) -> Option<&Path> {
+        match &self.sink {
+            Sink::Temporary { temporary, .. } => Some(temporary),
+            Sink::Stdout(_) | Sink::Direct(_) | Sink::Closed => None,
+        }
     }
 
     /// As the user named it.
@@ -61,7 +77,7 @@ impl OutputFile {
         match &mut self.sink {
             Sink::Stdout(stdout) => stdout.flush()?,
             Sink::Direct(file) => file.flush()?,
-            Sink::Temporary { file, temporary, target } => {
+            Sink::Temporary { file, temporary, target, .. } => {
                 // Without the sync a power cut could leave an empty file under the final name.
                 file.sync_all()?;
                 if let Ok(earlier) = fs::metadata(&*target) {
@@ -97,7 +113,7 @@ impl Write for OutputFile {
 
 impl Drop for OutputFile {
     fn drop(&mut self) {
-        if let Sink::Temporary { temporary, .. } = &self.sink {
+        if let Sink::Temporary { temporary, lasts: false, .. } = &self.sink {
             // Nothing better can be done with an error here than leaving the file.
             let _ = fs::remove_file(temporary);
             forget(temporary);
@@ -125,7 +141,16 @@ pub fn is_stdout(path: &Path) -> bool {
     path == Path::new("-") || path == Path::new("/dev/stdout")
 }
 
-fn open_sink(path: &Path) -> io::Result<Sink> {
+/// What temporary files are called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Naming {
+    /// `.NAME.PROCESS.partial`.
+    Hidden,
+    /// `NAME.part`, or `NAME.part2` and so on if that was left by a run that was killed.
+    Part,
+}
+
+fn open_sink(path: &Path, naming: Naming) -> io::Result<Sink> {
     if is_stdout(path) {
         return Ok(Sink::Stdout(io::stdout()));
     }
@@ -145,6 +170,9 @@ fn open_sink(path: &Path) -> io::Result<Sink> {
     let Some(name) = target.file_name() else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
+    if naming == Naming::Part {
+        return create_part(&target);
+    }
     let mut hidden = OsString::from(".");
     hidden.push(name);
     hidden.push(format!(".{}.partial", std::process::id()));
@@ -159,7 +187,22 @@ fn open_sink(path: &Path) -> io::Result<Sink> {
     if let Ok(mut list) = TEMPORARIES.lock() {
         list.push(temporary.clone());
     }
-    Ok(Sink::Temporary { file, temporary, target })
+    Ok(Sink::Temporary { file, temporary, target, lasts: false })
+}
+
+fn create_part(target: &Path) -> io::Result<Sink> {
+    const PARTS_MAX: u32 = 1000;
+    let mut number = 1;
+    loop {
+        let mut name = target.as_os_str().to_os_string();
+        name.push(if number == 1 { ".part".to_string() } else { format!(".part{number}") });
+        let temporary = PathBuf::from(name);
+        match OpenOptions::new().write(true).create_new(true).open(&temporary) {
+            Ok(file) => return Ok(Sink::Temporary { file, temporary, target: target.to_path_buf(), lasts: true }),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && number < PARTS_MAX => number += 1,
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 /// The file behind a path, links followed, whether or not it exists.

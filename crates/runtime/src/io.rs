@@ -50,6 +50,11 @@ pub trait PacketSink {
 pub trait MessageSink {
     /// Takes a message: a value for each field, and the time of leaving.
     fn write(&mut self, time_ns: u64, fields: &[Field], values: &[Value]) -> Result<(), IoError>;
+
+    /// Passes on what it holds back, see [`PacketSink::flush`].
+    fn flush(&mut self) -> Result<(), IoError> {
+        Ok(())
+    }
 }
 
 /// Takes the output of `trace`.
@@ -98,8 +103,8 @@ impl<R: Read> PacketSource for CaptureSource<R> {
         if let Some(failure) = self.failure.take() {
             return Err(failure.into());
         }
-        for n_filled in 0..packets.len() {
-            match self.read(&mut packets[n_filled]) {
+        for (n_filled, packet) in packets.iter_mut().enumerate() {
+            match self.read(packet) {
                 Ok(true) => {}
                 Ok(false) if n_filled == 0 => return Ok(Filled::End),
                 Ok(false) => return Ok(Filled::Packets(n_filled)),
@@ -128,6 +133,16 @@ impl<W: Write> PacketSink for CaptureWriter<W> {
     }
 }
 
+impl<T: PacketSource + ?Sized> PacketSource for Box<T> {
+    fn fill(&mut self, packets: &mut [Packet]) -> Result<Filled, IoError> {
+        (**self).fill(packets)
+    }
+
+    fn bytes_read(&self) -> u64 {
+        (**self).bytes_read()
+    }
+}
+
 impl<T: PacketSource + ?Sized> PacketSource for &mut T {
     fn fill(&mut self, packets: &mut [Packet]) -> Result<Filled, IoError> {
         (**self).fill(packets)
@@ -151,6 +166,10 @@ impl<T: PacketSink + ?Sized> PacketSink for &mut T {
 impl<T: MessageSink + ?Sized> MessageSink for &mut T {
     fn write(&mut self, time_ns: u64, fields: &[Field], values: &[Value]) -> Result<(), IoError> {
         (**self).write(time_ns, fields, values)
+    }
+
+    fn flush(&mut self) -> Result<(), IoError> {
+        (**self).flush()
     }
 }
 

@@ -35,6 +35,6 @@ pub use control::{ControlError, SignalCall, SignalError};
 pub use error::{RunError, SourceFailure};
 pub use interp::{Bounds, Flags, Packet};
 pub use io::{CaptureSource, Filled, IoError, MessageSink, PacketSink, PacketSource, TraceSink};
-pub use options::{Clock, Controls, Engine, Hooks, Options, Outcome, Progress};
+pub use options::{Between, Clock, Controls, Engine, Hooks, Options, Outcome, Progress};
 pub use report::Report;
 pub use runtime::Runtime;

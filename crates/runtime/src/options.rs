@@ -93,8 +93,11 @@ pub struct Hooks<'h> {
     /// Called when nothing is to be done, to wait for packets, or until the given time if that is earlier. It may return at any time.
     pub wait: Option<&'h mut dyn FnMut(Option<u64>)>,
     /// Called between batches of packets and after each wait.
-    pub between: Option<&'h mut dyn FnMut(&mut dyn Controls)>,
+    pub between: Option<&'h mut Between<'h>>,
 }
+
+/// What is done between batches of packets.
+pub type Between<'h> = dyn FnMut(&mut dyn Controls) + 'h;
 
 /// What can be done to a run while it goes on.
 pub trait Controls {

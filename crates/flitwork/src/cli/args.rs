@@ -1,12 +1,15 @@
 //! The arguments of every command, and the help texts that go with them.
 
 use std::ffi::{OsStr, OsString};
+use std::net::SocketAddr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use clap::builder::{OsStringValueParser, TypedValueParser as _};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+
+use crate::live::endpoint::Endpoint;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -42,8 +45,10 @@ pub struct Cli {
 pub enum Command {
     /// Make a project folder: app.clnp, a control file, a capture and a README
     New(NewArgs),
-    /// Run an application on captures and count where every packet went
+    /// Run an application on captures or live interfaces and count where every packet went
     Run(RunArgs),
+    /// Call a signal of a run that goes on, or ask it for its counters
+    Signal(SignalArgs),
     /// Report every error and warning in source files
     Check(CheckArgs),
     /// Lay out source files in the one standard way
@@ -189,9 +194,23 @@ Examples:
   flitwork run app.clnp --in nic_in=traffic.pcap --control rules --json
   tcpdump -w - -i eth0 | flitwork run app.clnp --in nic_in=- --out nic_out=out.pcapng
 
+  sudo flitwork run examples/Firewall --in nic_in=af_packet:eth0 --out tor_out=af_packet:eth1 \
+                                      --in tor_in=af_packet:eth1 --out nic_out=af_packet:eth0
+
 A folder is run with what it holds: app.clnp, `control`, `in.pcap` for its first
 input (nic_in if it has that) and `in.<port>.pcap` for others. Without --out
 nothing is written; the counts are shown all the same.";
+
+const ENDPOINTS: &str = "\
+Instead of a file:
+  af_packet:IFACE     a Linux interface; needs CAP_NET_RAW
+  tap:NAME            a TAP device, made if there is none; needs CAP_NET_ADMIN
+  pcap:FILE*N         (input) a capture N times; `*loop`: for ever
+  gen:size=64|64-1500|imix,rate=1Mpps|1Gbps,flows=N,count=N,seed=N
+                      (input) made UDP packets; every part may be left out
+  null:               nothing comes in, what leaves is counted only
+With an interface or a TAP device a run is live: it goes on until Ctrl-C or
+--duration, in real time; captures and generators keep the pace of their stamps.";
 
 const CONTROL_FILES: &str = "\
 Control file: one call a line, `#` begins a comment. `@TIME` in front makes the
@@ -202,14 +221,14 @@ call at that packet time (seconds, as in the capture) instead of at the start.
 
 /// `flitwork run`.
 #[derive(Debug, Args)]
-#[command(after_help = RUN_EXAMPLES, after_long_help = format!("{RUN_EXAMPLES}\n\n{CONTROL_FILES}\n\n{EXIT_CODES}"))]
+#[command(after_help = RUN_EXAMPLES, after_long_help = format!("{RUN_EXAMPLES}\n\n{ENDPOINTS}\n\n{CONTROL_FILES}\n\n{EXIT_CODES}"))]
 pub struct RunArgs {
     /// An application: a folder with app.clnp, or a .clnp file
     pub app: PathBuf,
-    /// Feed a boundary input from a pcap or pcapng file (repeatable; `-`: standard input)
+    /// Feed a boundary input from a pcap or pcapng file, or an interface (repeatable; `-`: standard input)
     #[arg(long = "in", value_name = "PORT=FILE", value_parser = OsStringValueParser::new().try_map(port_file))]
     pub inputs: Vec<PortFile>,
-    /// Write what leaves at a boundary output: .pcap, .pcapng, or .jsonl for struct messages (repeatable; `-`: standard output)
+    /// Write what leaves at a boundary output: .pcap, .pcapng, or .jsonl for struct messages, or an interface (repeatable; `-`: standard output)
     #[arg(long = "out", value_name = "PORT=FILE", value_parser = OsStringValueParser::new().try_map(port_file))]
     pub outputs: Vec<PortFile>,
     /// Call signals from this file instead of the folder's `control`
@@ -230,9 +249,54 @@ pub struct RunArgs {
     /// Let timers go on for this many seconds of packet time after the last packet [default: 60]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub linger: Option<u64>,
-    /// Let elements without inputs, such as packet generators, run for this many seconds of packet time
+    /// End a live run after this many seconds; in a replay, let generators run for so much packet time
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub duration: Option<u64>,
+    /// Answer `flitwork signal` and JSON lines at this Unix socket, which only you may open
+    #[arg(long, value_name = "PATH")]
+    pub control_socket: Option<PathBuf>,
+    /// Show counters to Prometheus at http://ADDRESS/metrics; the address must be a loopback one, such as 127.0.0.1:9100
+    #[arg(long, value_name = "ADDRESS")]
+    pub prometheus: Option<SocketAddr>,
+    /// Show rates in the terminal while running
+    #[arg(long)]
+    pub top: bool,
+}
+
+/// `flitwork signal`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  flitwork signal /run/fw.sock inbound.insert priority=5 protocol=6 accept=true
+  flitwork signal /run/fw.sock inbound.list cursor=all
+  flitwork signal /run/fw.sock --load rules
+  flitwork signal /run/fw.sock --counters
+  flitwork signal /run/fw.sock --stop
+
+PATH is that of `flitwork run --control-socket PATH`. For each line that programs
+may write there see the manual.")]
+#[command(group = ArgGroup::new("what").required(true).args(["call", "signals", "counters", "load", "stop"]))]
+pub struct SignalArgs {
+    /// The socket of the run
+    pub path: PathBuf,
+    /// INSTANCE.SIGNAL and its arguments, as in a control file
+    #[arg(value_name = "INSTANCE.SIGNAL [NAME=VALUE]…")]
+    pub call: Vec<String>,
+    /// List the signals that can be called
+    #[arg(long)]
+    pub signals: bool,
+    /// Print everything counted so far, as JSON
+    #[arg(long)]
+    pub counters: bool,
+    /// Call every line of a control file; if one is bad, none
+    #[arg(long, value_name = "FILE")]
+    pub load: Option<PathBuf>,
+    /// End the run, with its report
+    #[arg(long)]
+    pub stop: bool,
+    /// Print the answer as JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Engines that can run a design.
@@ -270,13 +334,22 @@ pub struct ManArgs {
     pub dir: PathBuf,
 }
 
-/// A boundary port and the file that belongs to it.
+/// A boundary port and the file or interface that belongs to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortFile {
     /// The port.
     pub port: String,
-    /// The file.
+    /// The file, or an interface in the same way, as the user wrote it.
     pub file: PathBuf,
+    /// What that means.
+    pub endpoint: Endpoint,
+}
+
+impl PortFile {
+    /// A plain file.
+    pub fn new(port: &str, file: PathBuf) -> PortFile {
+        PortFile { port: port.to_string(), endpoint: Endpoint::File(file.clone()), file }
+    }
 }
 
 /// File names are bytes and need not be UTF-8.
@@ -285,7 +358,9 @@ fn port_file(argument: OsString) -> Result<PortFile, String> {
     let parts = bytes.iter().position(|&byte| byte == b'=').map(|at| (&bytes[..at], &bytes[at + 1..]));
     match parts.and_then(|(port, file)| Some((std::str::from_utf8(port).ok()?, file))) {
         Some((port, file)) if !port.is_empty() && !file.is_empty() => {
-            Ok(PortFile { port: port.to_string(), file: PathBuf::from(OsStr::from_bytes(file)) })
+            let file = OsStr::from_bytes(file);
+            let endpoint = Endpoint::parse(file)?;
+            Ok(PortFile { port: port.to_string(), file: PathBuf::from(file), endpoint })
         }
         Some(_) | None => Err("write it as PORT=FILE, for example nic_in=traffic.pcap".to_string()),
     }

@@ -11,16 +11,20 @@ mod exit;
 mod explain;
 mod format;
 mod graph;
+mod inputs;
 mod interrupt;
+mod live;
 mod new;
 mod ports;
 mod progress;
 mod report;
 mod run;
 mod shell;
+mod signal;
 mod signals;
 mod table;
 mod terminal;
+mod top;
 
 use clap::Parser as _;
 
@@ -46,6 +50,7 @@ pub fn main() -> Exit {
         Command::Graph(args) => graph::run(&args),
         Command::Elements(args) => elements::run(&args),
         Command::Run(args) => run::run(&args),
+        Command::Signal(args) => signal::run(&args),
         Command::Completions(args) => shell::completions(&args),
         Command::Man(args) => shell::man(&args),
     };

@@ -1,15 +1,16 @@
 //! Which file belongs to which boundary port.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ir::{Boundary, BoundaryDirection, Design, MessageKind};
 
 use super::args::PortFile;
 use super::exit::Failure;
 use crate::app::App;
+use crate::live::endpoint::Endpoint;
 
 /// The input files: those that were asked for, or else those that the application's folder holds.
-pub fn inputs(design: &Design, app: &App, asked: &[PortFile]) -> Result<Vec<(String, PathBuf)>, Failure> {
+pub fn inputs(design: &Design, app: &App, asked: &[PortFile]) -> Result<Vec<PortFile>, Failure> {
     if asked.is_empty() {
         return defaults(design, app);
     }
@@ -21,12 +22,12 @@ pub fn inputs(design: &Design, app: &App, asked: &[PortFile]) -> Result<Vec<(Str
             let name = &message.name;
             return Err(Failure::usage(format!("{} takes {name} messages, which no capture holds", input.port)));
         }
-        files.push((input.port.clone(), input.file.clone()));
+        files.push(input.clone());
     }
     Ok(files)
 }
 
-fn defaults(design: &Design, app: &App) -> Result<Vec<(String, PathBuf)>, Failure> {
+fn defaults(design: &Design, app: &App) -> Result<Vec<PortFile>, Failure> {
     let takes_packets = |boundary: &&Boundary| {
         let kind = design.message_types[boundary.message.index()].kind;
         boundary.direction == BoundaryDirection::In && kind != MessageKind::Struct
@@ -35,7 +36,7 @@ fn defaults(design: &Design, app: &App) -> Result<Vec<(String, PathBuf)>, Failur
         design.boundaries.iter().filter(takes_packets).map(|boundary| boundary.name.as_str()).collect();
     let first = ports.iter().find(|port| **port == "nic_in").or(ports.first());
     let file = |port: &str| app.input_of(port).or_else(|| app.input().filter(|_| first == Some(&port)));
-    let files: Vec<(String, PathBuf)> = ports.iter().filter_map(|port| Some((port.to_string(), file(port)?))).collect();
+    let files: Vec<PortFile> = ports.iter().filter_map(|port| Some(PortFile::new(port, file(port)?))).collect();
     match (first, files.is_empty()) {
         (Some(first), true) => {
             let place = match &app.folder {
@@ -73,10 +74,15 @@ pub fn distinct<'p>(option: &str, pairs: &'p [PortFile]) -> Result<&'p [PortFile
         if before.iter().any(|earlier| earlier.port == pair.port) {
             return Err(Failure::usage(format!("{option} names port {} twice", pair.port)));
         }
-        let is_shared = option == "--out" || !pair.file.is_file();
+        let is_shared = match &pair.endpoint {
+            Endpoint::File(file) => option == "--out" || !file.is_file(),
+            Endpoint::Interface(_) | Endpoint::Tap(_) => true,
+            Endpoint::Looped { .. } | Endpoint::Generator(_) | Endpoint::Null => false,
+        };
         let is_taken = pair.file != Path::new("/dev/null") && before.iter().any(|earlier| earlier.file == pair.file);
         if is_shared && is_taken {
-            return Err(Failure::usage(format!("{option} names file {} twice", pair.file.display())));
+            let kind = if pair.endpoint.file().is_some() { "file " } else { "" };
+            return Err(Failure::usage(format!("{option} names {kind}{} twice", pair.file.display())));
         }
     }
     Ok(pairs)

@@ -17,8 +17,8 @@ pub struct Progress {
 
 impl Progress {
     /// The bar for a run on these files.
-    pub fn start<'p>(files: impl Iterator<Item = &'p Path>) -> Progress {
-        let n_bytes: Option<u64> = files.map(file_bytes).sum();
+    pub fn start<'p>(files: impl Iterator<Item = Option<&'p Path>>) -> Progress {
+        let n_bytes: Option<u64> = files.map(|file| file.and_then(file_bytes)).sum();
         let is_watched = std::io::stderr().is_terminal();
         let bar = match n_bytes.filter(|n_bytes| is_watched && *n_bytes > SILENT_BYTES_MAX) {
             Some(n_bytes) => ProgressBar::with_draw_target(Some(n_bytes), ProgressDrawTarget::stderr_with_hz(5)),

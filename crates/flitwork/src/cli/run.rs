@@ -1,30 +1,29 @@
-//! `flitwork run`: an application on captures.
+//! `flitwork run`: an application on captures or live interfaces.
 //!
 //! Opens everything before anything runs, so that a misspelt path costs no time; then runs; then gives the files their names.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use ir::{BoundaryDirection, Design, MessageKind};
 use packet::capture::Format;
-use runtime::{Bounds, Options, PacketSource, RunError, TraceSink};
+use runtime::{Bounds, Clock, Controls, Options, PacketSink, RunError, TraceSink};
 use serde::Serialize;
 
-use super::args::{Engine, RunArgs};
+use super::args::{Engine, PortFile, RunArgs};
 use super::check::{CheckReport, show_diagnostics};
 use super::dump::no_graph;
 use super::exit::{Exit, Failure};
+use super::live::Live;
 use super::progress::Progress;
 use super::terminal::{error_style, output_style, say, say_aside, say_json, warning};
-use super::{interrupt, ports, report, terminal};
+use super::{inputs, interrupt, live, ports, report, terminal};
 use crate::FileError;
 use crate::app::App;
 use crate::compile::{Compiled, compile};
+use crate::live::interfaces::Interfaces;
 use crate::loader::FileLoader;
 use crate::output::is_stdout;
-use crate::run::input::{CaptureInput, OpenError};
-use crate::run::output::{CaptureOutput, MessageOutput, OutputKind, PortOutput};
+use crate::run::output::{CaptureOutput, Lifetime, MessageOutput, OutputKind, PortOutput};
 use crate::run::{RunEnd, RunFailure, RunOutcome, RunPlan, SignalCall, Throughput, run as run_design};
 
 /// Runs an application and reports on it.
@@ -67,29 +66,45 @@ fn compile_and_run(args: &RunArgs) -> Result<Exit, Failure> {
     let control = control_path.as_deref().map(read_control).transpose()?;
     let input_files = ports::inputs(&design, &app, &args.inputs)?;
     let stop = interrupt::flag()?;
-    let sources = open_inputs(&input_files, &stop)?;
-    let formats = sources.iter().map(|(_, source)| source.format());
-    let format = formats.reduce(Format::join);
-    let mut outputs = interrupt::at_once_during(|| open_outputs(&design, args, format))?;
+    let live = Live::of(args, &input_files);
+    let mut interfaces = Interfaces::default();
+    let (sources, format) = inputs::open(&input_files, &mut interfaces, &live, &stop)?;
+    let sinks = live::open_sinks(&design, args, &mut interfaces)?;
+    let mut outputs = interrupt::at_once_during(|| open_outputs(&design, args, format, live.lifetime()))?;
 
-    let mut plan = RunPlan { options: options(args), control, stop: Some(&stop), ..RunPlan::default() };
-    plan.sources =
-        sources.into_iter().map(|(port, source)| (port, Box::new(source) as Box<dyn PacketSource>)).collect();
+    let watch = live.watch(args, &design, &interfaces, &stop)?;
+    let progress = Progress::start(input_files.iter().map(|input| input.endpoint.file()));
+    let mut on_progress = |state| progress.show(state);
+    let mut between = |controls: &mut dyn Controls| watch.between(controls);
+    let mut wait = |until_ns| watch.wait(until_ns);
+    let mut plan = RunPlan { options: options(args, &live), control, stop: Some(&stop), sources, ..RunPlan::default() };
+    plan.sinks.extend(sinks.into_iter().map(|(port, sink)| (port, sink as Box<dyn PacketSink>)));
     for (port, output) in &mut outputs {
+        if let Some(temporary) = output.temporary() {
+            live.announce(port, temporary);
+        }
         match output {
             PortOutput::Packets(output) => plan.sinks.push((port.clone(), Box::new(output))),
             PortOutput::Messages(output) => plan.message_sinks.push((port.clone(), Box::new(output))),
         }
     }
     plan.trace = Some(Box::new(TraceToStderr));
-    let progress = Progress::start(input_files.iter().map(|(_, file)| file.as_path()));
-    let mut on_progress = |state| progress.show(state);
     plan.progress = Some(&mut on_progress);
+    if watch.is_needed() {
+        plan.between = Some(&mut between);
+    }
+    plan.wait = Some(&mut wait);
     let outcome = run_design(&design, plan);
     progress.end();
-    let outcome = outcome.map_err(|failure| refusal(&failure, control_path.as_deref()))?;
+    watch.end();
+    let mut outcome = outcome.map_err(|failure| refusal(&failure, control_path.as_deref()))?;
+    interfaces.add_losses(&mut outcome.report);
+    if watch.ended_as_asked() && matches!(outcome.end, RunEnd::Interrupted) {
+        outcome.end = RunEnd::Finished;
+    }
+    drop(watch);
 
-    let is_writable = !matches!(outcome.end, RunEnd::Stopped(RunError::Sink { .. }));
+    let is_writable = live.is_live || !matches!(outcome.end, RunEnd::Stopped(RunError::Sink { .. }));
     // A file that cannot be finished does not take the others with it.
     let finished = outputs.into_iter().filter(|_| is_writable).map(|(_, output)| output.finish());
     let unwritten = finished.filter_map(|finished| Some(finished.err()?.to_string())).collect();
@@ -102,7 +117,7 @@ fn tell(
     design: &Design,
     compiled: &Compiled,
     outcome: &RunOutcome,
-    (input_files, unwritten): (Vec<(String, PathBuf)>, Vec<String>),
+    (input_files, unwritten): (Vec<PortFile>, Vec<String>),
 ) -> Result<Exit, Failure> {
     let (mut errors, mut exit) = errors(compiled, outcome);
     for message in unwritten {
@@ -120,8 +135,8 @@ fn tell(
             errors: &errors,
         })?;
     } else {
-        let outputs = args.outputs.iter().map(|output| (output.port.clone(), output.file.clone()));
-        let files: Vec<(String, PathBuf)> = input_files.into_iter().chain(outputs).collect();
+        let ends = input_files.iter().chain(&args.outputs);
+        let files: Vec<(String, PathBuf)> = ends.map(|end| (end.port.clone(), end.file.clone())).collect();
         match writes_stdout(args) {
             true => say_aside(&report::text(outcome, &files, error_style())),
             false => say(&report::text(outcome, &files, output_style()))?,
@@ -208,7 +223,7 @@ fn refusal(failure: &RunFailure, control: Option<&Path>) -> Failure {
     }
 }
 
-fn options(args: &RunArgs) -> Options {
+fn options(args: &RunArgs, live: &Live) -> Options {
     let defaults = Options::default();
     Options {
         engine: match args.engine {
@@ -218,6 +233,7 @@ fn options(args: &RunArgs) -> Options {
         bounds: if args.strict { Bounds::Strict } else { Bounds::Lenient },
         linger_ns: args.linger.unwrap_or(defaults.linger_ns),
         duration_ns: args.duration.or(defaults.duration_ns),
+        clock: if live.is_live { Clock::Wall } else { Clock::Packets },
         ..defaults
     }
 }
@@ -232,33 +248,27 @@ fn read_control(path: &Path) -> Result<String, Failure> {
     })
 }
 
-fn open_inputs(files: &[(String, PathBuf)], stop: &Arc<AtomicBool>) -> Result<Vec<(String, CaptureInput)>, Failure> {
-    let open = |(port, file): &(String, PathBuf)| match CaptureInput::open(file, Arc::clone(stop)) {
-        Ok(input) => Ok((port.clone(), input)),
-        // A pipe that never came to its header looks like an empty file.
-        Err(_) if stop.load(Ordering::Relaxed) => {
-            Err(Failure { message: "interrupted before anything ran".to_string(), exit: Exit::Interrupted })
-        }
-        Err(OpenError::File(error)) => Err(error.into()),
-        Err(OpenError::Capture(error)) => Err(Failure::file(error.to_string())),
-    };
-    files.iter().map(open).collect()
-}
-
 /// Opens the files of `--out`, each of the kind that its port needs.
-fn open_outputs(design: &Design, args: &RunArgs, input: Option<Format>) -> Result<Vec<(String, PortOutput)>, Failure> {
+fn open_outputs(
+    design: &Design,
+    args: &RunArgs,
+    input: Option<Format>,
+    lifetime: Lifetime,
+) -> Result<Vec<(String, PortOutput)>, Failure> {
     let mut outputs = Vec::new();
-    for output in ports::distinct("--out", &args.outputs)? {
+    for output in ports::distinct("--out", &args.outputs)?.iter().filter(|output| output.endpoint.file().is_some()) {
         let boundary = ports::boundary(design, &output.port, BoundaryDirection::Out)?;
         let message = &design.message_types[boundary.message.index()];
         let kind = OutputKind::of(&output.file);
         let path = &output.file;
         let shown = path.display();
         let opened = match (message.kind, kind) {
-            (MessageKind::Struct, OutputKind::JsonLines) => PortOutput::Messages(MessageOutput::create(path)?),
+            (MessageKind::Struct, OutputKind::JsonLines) => {
+                PortOutput::Messages(MessageOutput::create(path, lifetime)?)
+            }
             // A device or standard output has no extension to go by.
             (MessageKind::Struct, OutputKind::Pcap) if path.extension().is_none() => {
-                PortOutput::Messages(MessageOutput::create(path)?)
+                PortOutput::Messages(MessageOutput::create(path, lifetime)?)
             }
             (MessageKind::Struct, OutputKind::Pcap | OutputKind::Pcapng) => {
                 let (port, name) = (&output.port, &message.name);
@@ -275,7 +285,7 @@ fn open_outputs(design: &Design, args: &RunArgs, input: Option<Format>) -> Resul
                 return Err(Failure::usage(message));
             }
             (MessageKind::Flit | MessageKind::Packet, OutputKind::Pcap | OutputKind::Pcapng) => {
-                PortOutput::Packets(CaptureOutput::create(path, kind, input)?)
+                PortOutput::Packets(CaptureOutput::create(path, kind, input, lifetime)?)
             }
         };
         outputs.push((output.port.clone(), opened));

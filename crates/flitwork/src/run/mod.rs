@@ -25,7 +25,7 @@ use std::time::Instant;
 use ir::{Design, Field, VerifyError};
 use runtime::report::Direction;
 use runtime::{
-    ControlError, Controls, Hooks, MessageSink, Options, PacketSink, PacketSource, Progress, Report, RunError, Runtime,
+    Between, ControlError, Hooks, MessageSink, Options, PacketSink, PacketSource, Progress, Report, RunError, Runtime,
     SourceFailure, TraceSink,
 };
 use serde::Serialize;
@@ -52,7 +52,7 @@ pub struct RunPlan<'p> {
     /// Waits for packets of live sources, see [`Hooks::wait`].
     pub wait: Option<&'p mut dyn FnMut(Option<u64>)>,
     /// Called between batches of packets, see [`Hooks::between`].
-    pub between: Option<&'p mut dyn FnMut(&mut dyn Controls)>,
+    pub between: Option<&'p mut Between<'p>>,
 }
 
 /// What a run did.

@@ -6,6 +6,7 @@
 use std::fmt;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use ir::{Field, Value};
 use packet::capture::{CaptureWriter, Format, Frame, Resolution, WriteError};
@@ -89,6 +90,18 @@ impl OutputKind {
     }
 }
 
+/// For how long a file is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lifetime {
+    /// A replay: the file is whole soon, or else not worth having.
+    Batch,
+    /// A live run: what has left must be in a file that can be read, whatever ends the program.
+    Live,
+}
+
+/// How much of a live run a sudden end can cost.
+const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
+
 /// A capture being written.
 #[derive(Debug)]
 pub struct CaptureOutput {
@@ -98,6 +111,8 @@ pub struct CaptureOutput {
     /// Link type of a pcap without packets.
     link_type_default: LinkType,
     state: State,
+    /// When what was written last went to the file; absent: not before the end.
+    flushed: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -110,21 +125,39 @@ enum State {
 }
 
 impl CaptureOutput {
+    /// Where the packets are until the file has its name; absent if they are written under it.
+    pub fn temporary(&self) -> Option<&Path> {
+        match &self.state {
+            State::Empty(file) => file.temporary(),
+            State::Begun(_) | State::Failed => None,
+        }
+    }
+
     /// Opens the file. `input` is the format of what goes in: its resolution is kept, and a pcap without packets has its link type.
-    pub fn create(path: &Path, kind: OutputKind, input: Option<Format>) -> Result<CaptureOutput, FileError> {
+    pub fn create(
+        path: &Path,
+        kind: OutputKind,
+        input: Option<Format>,
+        lifetime: Lifetime,
+    ) -> Result<CaptureOutput, FileError> {
         let (resolution, link_type_default) = match input {
             Some(Format::Pcap { resolution, link_type }) => (resolution, link_type),
             // pcapng captures are commonly in nanoseconds.
             Some(Format::Pcapng) => (Resolution::Nanoseconds, LinkType::ETHERNET),
             None => (Resolution::Microseconds, LinkType::ETHERNET),
         };
-        let state = State::Empty(OutputFile::create(path)?);
+        let state = State::Empty(match lifetime {
+            Lifetime::Batch => OutputFile::create(path)?,
+            Lifetime::Live => OutputFile::create_lasting(path)?,
+        });
+        let flushed = (lifetime == Lifetime::Live).then(Instant::now);
         Ok(CaptureOutput {
             path: path.to_path_buf(),
             is_pcapng: kind == OutputKind::Pcapng,
             resolution,
             link_type_default,
             state,
+            flushed,
         })
     }
 
@@ -177,6 +210,19 @@ impl PacketSink for CaptureOutput {
             error.into()
         })
     }
+
+    fn flush(&mut self) -> Result<(), IoError> {
+        if self.flushed.is_none_or(|flushed| flushed.elapsed() < FLUSH_INTERVAL) {
+            return Ok(());
+        }
+        self.flushed = Some(Instant::now());
+        let writer = self.begun(self.link_type_default)?;
+        writer.flush().map_err(|error| {
+            let error = self.explain(error);
+            self.state = State::Failed;
+            error.into()
+        })
+    }
 }
 
 /// Struct messages as JSON, one object a line: `time_ns`, then the fields.
@@ -184,12 +230,22 @@ impl PacketSink for CaptureOutput {
 pub struct MessageOutput {
     path: PathBuf,
     writer: BufWriter<OutputFile>,
+    flushed: Option<Instant>,
 }
 
 impl MessageOutput {
     /// Opens the file.
-    pub fn create(path: &Path) -> Result<MessageOutput, FileError> {
-        Ok(MessageOutput { path: path.to_path_buf(), writer: BufWriter::new(OutputFile::create(path)?) })
+    pub fn create(path: &Path, lifetime: Lifetime) -> Result<MessageOutput, FileError> {
+        let (file, flushed) = match lifetime {
+            Lifetime::Batch => (OutputFile::create(path)?, None),
+            Lifetime::Live => (OutputFile::create_lasting(path)?, Some(Instant::now())),
+        };
+        Ok(MessageOutput { path: path.to_path_buf(), writer: BufWriter::new(file), flushed })
+    }
+
+    /// Where the messages are until the file has its name; absent if they are written under it.
+    pub fn temporary(&self) -> Option<&Path> {
+        self.writer.get_ref().temporary()
     }
 
     /// Makes the file whole and gives it its name.
@@ -204,6 +260,14 @@ impl MessageSink for MessageOutput {
         let line = serde_json::to_string(&Line { time_ns, fields, values }).expect("keys are text");
         writeln!(self.writer, "{line}")
             .map_err(|source| OutputError::File(FileError::writing(&self.path, source)).into())
+    }
+
+    fn flush(&mut self) -> Result<(), IoError> {
+        if self.flushed.is_none_or(|flushed| flushed.elapsed() < FLUSH_INTERVAL) {
+            return Ok(());
+        }
+        self.flushed = Some(Instant::now());
+        self.writer.flush().map_err(|source| OutputError::File(FileError::writing(&self.path, source)).into())
     }
 }
 
@@ -252,6 +316,14 @@ pub enum PortOutput {
 }
 
 impl PortOutput {
+    /// Where it is written until the file has its name; absent if under it.
+    pub fn temporary(&self) -> Option<&Path> {
+        match self {
+            PortOutput::Packets(output) => output.temporary(),
+            PortOutput::Messages(output) => output.temporary(),
+        }
+    }
+
     /// Makes the file whole and gives it its name.
     pub fn finish(self) -> Result<(), OutputError> {
         match self {

@@ -58,9 +58,9 @@ impl Runtime<'_> {
 
     pub(super) fn flush(&mut self) -> Result<(), RunError> {
         for port in &mut self.out_ports {
-            if let Some(sink) = &mut port.sink {
-                sink.flush().map_err(|source| RunError::Sink { boundary: port.name.clone(), source })?;
-            }
+            let packets = port.sink.as_mut().map_or(Ok(()), |sink| sink.flush());
+            let messages = port.message_sink.as_mut().map_or(Ok(()), |sink| sink.flush());
+            packets.and(messages).map_err(|source| RunError::Sink { boundary: port.name.clone(), source })?;
         }
         Ok(())
     }
