@@ -87,9 +87,9 @@ impl Shrinker<'_> {
         while idx > 0 {
             idx -= 1;
             let id = ElementId(idx as u32);
+            let name = format!("{}.", self.best.design.elements[idx].name);
             let removed = [edit::without_element(&self.best.design, id), edit::without_path(&self.best.design, id)];
             helped |= removed.into_iter().any(|design| {
-                let name = format!("{}.", self.best.design.elements[idx].name);
                 let mut case = Case { design, ..self.best.clone() };
                 case.control.retain(|line| !line.contains(&name));
                 self.offer(case)
@@ -101,8 +101,8 @@ impl Shrinker<'_> {
     fn fewer_sections(&mut self) -> bool {
         let mut helped = false;
         for idx in 0..self.best.design.elements.len() {
-            for design in edit::without_sections(&self.best.design, idx) {
-                helped |= self.offer_design(design);
+            for section in edit::SECTIONS {
+                helped |= self.offer_design(edit::without_section(&self.best.design, idx, section));
             }
             let mut signal = self.best.design.elements[idx].signals.len();
             while signal > 0 {

@@ -1,9 +1,10 @@
-//! Short runs of the fuzz targets in `fuzz/`.
+//! Short runs of the fuzz targets in `fuzz/`, and of random designs on every engine.
 //!
 //! `fuzz/` is a workspace of its own, so its targets and their seeds are listed here. `--sanitizer none` keeps to the stable
 //! toolchain; the code under test has no `unsafe`, so panics and broken promises are all there is to find.
 
 use std::fs;
+use std::time::SystemTime;
 
 use crate::process::{command, is_installed, run};
 use crate::{TaskResult, root};
@@ -41,6 +42,23 @@ pub fn run_all(seconds: u32) -> TaskResult {
         }
     }
     Ok(())
+}
+
+/// Runs random designs on every engine for some minutes, or so many designs.
+///
+/// Without a seed it takes the time, a million apart from second to second, so that each run tries other designs.
+pub fn engines(minutes: f64, seed: Option<u64>, designs: Option<u64>) -> TaskResult {
+    let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let seed = seed.unwrap_or(since_1970.as_secs().wrapping_mul(1_000_000));
+    println!("engines: {minutes} minutes from seed {seed}");
+    let keep = root().join("tests/crashers");
+    let mut search = command("cargo", &["run", "--quiet", "--package", "agreement", "--", "--seed", &seed.to_string()]);
+    search.args(["--minutes", &minutes.to_string(), "--keep"]).arg(keep);
+    if let Some(designs) = designs {
+        search.args(["--designs", &designs.to_string()]);
+    }
+    let status = search.status().map_err(|error| format!("cannot start cargo: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("engines differ ({status}): see tests/crashers")) }
 }
 
 fn cargo_fuzz() -> String {

@@ -39,8 +39,11 @@ enum Task {
     Test,
     /// Check the house rules: crate edges, file sizes, documentation of error codes, markers of unfinished work.
     Tidy,
-    /// Run each fuzz target for a short while.
+    /// Run each fuzz target for a short while; `engines` instead runs random designs on every engine.
     Fuzz {
+        /// What to run if not the fuzz targets.
+        #[command(subcommand)]
+        what: Option<FuzzWhat>,
         /// Seconds for each target.
         #[arg(long, default_value_t = 20)]
         seconds: u32,
@@ -65,12 +68,31 @@ enum Task {
     },
 }
 
+#[derive(Subcommand)]
+enum FuzzWhat {
+    /// Run random designs on every engine and compare; what differs is shrunk and kept in `tests/crashers`.
+    Engines {
+        /// Minutes to run.
+        #[arg(long, default_value_t = 5.0)]
+        minutes: f64,
+        /// The first seed; each design takes the next one. By default it changes every second.
+        #[arg(long)]
+        seed: Option<u64>,
+        /// At most so many designs.
+        #[arg(long)]
+        designs: Option<u64>,
+    },
+}
+
 fn main() -> ExitCode {
     let result = match Arguments::parse().task {
         Task::Tools => tools::install(),
         Task::Test => test::run(),
         Task::Tidy => tidy::run(),
-        Task::Fuzz { seconds } => fuzz::run_all(seconds),
+        Task::Fuzz { what: Some(FuzzWhat::Engines { minutes, seed, designs }), .. } => {
+            fuzz::engines(minutes, seed, designs)
+        }
+        Task::Fuzz { what: None, seconds } => fuzz::run_all(seconds),
         Task::Docs { check } => docs::run(check),
         Task::Bench { what } if what == "native" => native::bench(),
         Task::Bench { .. } => bench::run(),

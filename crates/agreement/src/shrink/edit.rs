@@ -74,18 +74,28 @@ fn compacted(design: &Design) -> Design {
     copy
 }
 
-/// The design without one section of an element, for each that can go.
-pub fn without_sections(design: &Design, element: usize) -> Vec<Design> {
-    let mut without_init = design.clone();
-    without_init.elements[element].init = None;
-    let (mut without_tail, mut without_end) = (design.clone(), design.clone());
-    if let Handler::Packet { tail, .. } = &mut without_tail.elements[element].handler {
-        *tail = None;
+/// A section that an element can do without.
+#[derive(Clone, Copy, Debug)]
+pub enum Section {
+    Init,
+    Tail,
+    End,
+}
+
+/// All of them.
+pub const SECTIONS: [Section; 3] = [Section::Init, Section::Tail, Section::End];
+
+/// The design without a section of an element.
+pub fn without_section(design: &Design, element: usize, section: Section) -> Design {
+    let mut copy = design.clone();
+    let element = &mut copy.elements[element];
+    match (section, &mut element.handler) {
+        (Section::Init, _) => element.init = None,
+        (Section::Tail, Handler::Packet { tail, .. }) => *tail = None,
+        (Section::End, Handler::Packet { end, .. }) => *end = None,
+        (Section::Tail | Section::End, Handler::Flit(_)) => {}
     }
-    if let Handler::Packet { end, .. } = &mut without_end.elements[element].handler {
-        *end = None;
-    }
-    vec![without_init, without_tail, without_end]
+    copy
 }
 
 /// Ops of a body that [`with_ops`] can leave out.
