@@ -24,6 +24,9 @@ struct Arguments {
     /// At most so many designs.
     #[arg(long)]
     designs: Option<u64>,
+    /// A folder for files that name the seeds being run, one a thread: what is left there after a crash did it.
+    #[arg(long)]
+    working: Option<PathBuf>,
     /// Where differences are kept.
     #[arg(long, default_value = "tests/crashers")]
     keep: PathBuf,
@@ -43,6 +46,7 @@ struct Search {
     found: Mutex<Vec<PathBuf>>,
     /// What each thread works on, and since when.
     working: Vec<Mutex<Option<(u64, Instant)>>>,
+    working_folder: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
@@ -55,6 +59,7 @@ fn main() -> ExitCode {
         n_done: AtomicU64::new(0),
         found: Mutex::new(Vec::new()),
         working: (0..n_threads).map(|_| Mutex::new(None)).collect(),
+        working_folder: arguments.working,
     };
     // Panics of engines are differences, and told as such.
     std::panic::set_hook(Box::new(|_| {}));
@@ -99,6 +104,13 @@ impl Search {
         if let Ok(mut working) = self.working[thread].lock() {
             *working = on;
         }
+        let Some(folder) = &self.working_folder else { return };
+        let path = folder.join(format!("{thread}"));
+        // Without the file a crash is harder to find, no more.
+        let _ = match on {
+            Some((seed, _)) => std::fs::write(path, seed.to_string()),
+            None => std::fs::remove_file(path),
+        };
     }
 
     /// Shrinks a case and saves it.

@@ -4,6 +4,7 @@
 //! toolchain; the code under test has no `unsafe`, so panics and broken promises are all there is to find.
 
 use std::fs;
+use std::path::Path;
 use std::time::SystemTime;
 
 use crate::process::{command, is_installed, run};
@@ -54,11 +55,31 @@ pub fn engines(minutes: f64, seed: Option<u64>, designs: Option<u64>) -> TaskRes
     let keep = root().join("tests/crashers");
     let mut search = command("cargo", &["run", "--quiet", "--package", "agreement", "--", "--seed", &seed.to_string()]);
     search.args(["--minutes", &minutes.to_string(), "--keep"]).arg(keep);
+    let working = std::env::temp_dir().join(format!("flitwork-engines-{}", std::process::id()));
+    fs::create_dir_all(&working).map_err(|error| format!("{}: {error}", working.display()))?;
+    search.arg("--working").arg(&working);
     if let Some(designs) = designs {
         search.args(["--designs", &designs.to_string()]);
     }
     let status = search.status().map_err(|error| format!("cannot start cargo: {error}"))?;
-    if status.success() { Ok(()) } else { Err(format!("engines differ ({status}): see tests/crashers")) }
+    let unfinished = files_of(&working);
+    let _ = fs::remove_dir_all(&working);
+    if status.success() {
+        return Ok(());
+    }
+    if status.code().is_none() {
+        let seeds = unfinished.join(", ");
+        return Err(format!(
+            "a design ended the process ({status}); one of these, each with `--designs 1`: --seed {seeds}"
+        ));
+    }
+    Err("engines differ or hang: see above and tests/crashers".to_string())
+}
+
+/// What the files of a folder hold.
+fn files_of(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| fs::read_to_string(entry.path()).ok()).collect()
 }
 
 fn cargo_fuzz() -> String {
