@@ -7,7 +7,8 @@
 //! It yields `(exit: i32, ports: i32, stop: i1)`. `exit` 0: the packet is over, and counted. Otherwise it leaves element
 //! `exit - 1` through the outputs in `ports` (bit `i` for port `i + 1`). Without `stop` that is one output whose channel leads to a
 //! boundary port that is always free, and the channel is counted. With `stop` the engine finishes this packet as if the
-//! element had fired alone, before the next one; those channels are not counted.
+//! element had fired alone, before the next one; those channels are not counted. With `stop` and no ports the element emitted it to a
+//! port that does not exist, whose number the engine keeps; that drop is not counted.
 //!
 //! `pkt.in_port` is the number of the entry, from 1.
 
@@ -46,6 +47,9 @@ pub enum Counter {
     Unconnected(ElementId, u32),
     /// Dropped by an element for the cause with this number.
     Dropped(ElementId, u32),
+    /// No count but the input, from 1, that the last packet came through, 0 before the first. Elements with several inputs have it,
+    /// so that the event loop, where inputs take turns, goes on with the one behind it.
+    LastInput(ElementId),
 }
 
 /// `emit` to a port that does not exist.

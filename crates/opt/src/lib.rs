@@ -6,6 +6,7 @@
 pub mod cse;
 pub mod dce;
 pub mod fold;
+pub mod fuse;
 pub mod pipeline;
 mod quick;
 pub mod reads;

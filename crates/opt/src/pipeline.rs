@@ -4,7 +4,7 @@
 //! rounds end when a round changes nothing, at most [`ROUNDS_MAX`]. Debug builds verify the design after every pass.
 //! Expects: a verified design. Ensures: a verified design that does the same, element by element.
 
-use ir::{Body, Design, Element, Opcode, verify};
+use ir::{Body, Chain, Design, Element, Opcode, verify, verify_chain};
 
 use crate::dce::Loads;
 use crate::{cse, dce, fold, reads};
@@ -36,6 +36,24 @@ pub fn run(design: Design) -> Design {
     design
 }
 
+/// Simplifies a chain of a design, as [`run`] does a design's bodies. Members stay in it, even those that no packet reaches.
+pub fn run_chain(design: &Design, chain: Chain) -> Chain {
+    let mut chain = chain;
+    check_chain(design, &chain, "fuse");
+    for _ in 0..ROUNDS_MAX {
+        let before = chain.body.clone();
+        for (name, pass) in PASSES {
+            let loads = loads_of(&[&chain.body]);
+            chain.body = pass(&chain.body, loads);
+            check_chain(design, &chain, name);
+        }
+        if chain.body == before {
+            break;
+        }
+    }
+    chain
+}
+
 /// All passes over the unfinished bodies, by element; one that the round left as it was is finished.
 fn round(design: &mut Design, unfinished: &mut [Vec<bool>]) {
     let mut before: Vec<Vec<Option<Body>>> = unfinished.iter().map(|bodies| vec![None; bodies.len()]).collect();
@@ -60,8 +78,21 @@ fn round(design: &mut Design, unfinished: &mut [Vec<bool>]) {
 
 /// Whether an element asks `pkt.short` anywhere.
 pub fn loads(element: &Element) -> Loads {
-    let asks = |body: &Body| body.ops.iter().any(|op| op.code == Opcode::PktShort);
-    if element.bodies().iter().any(|(_, body)| asks(body)) { Loads::Observed } else { Loads::Unobserved }
+    let bodies: Vec<&Body> = element.bodies().into_iter().map(|(_, body)| body).collect();
+    loads_of(&bodies)
+}
+
+fn loads_of(bodies: &[&Body]) -> Loads {
+    let asks = |body: &&Body| body.ops.iter().any(|op| op.code == Opcode::PktShort);
+    if bodies.iter().any(asks) { Loads::Observed } else { Loads::Unobserved }
+}
+
+fn check_chain(design: &Design, chain: &Chain, pass: &str) {
+    if cfg!(debug_assertions)
+        && let Err(errors) = verify_chain(design, chain)
+    {
+        panic!("after {pass}: {}", errors[0]);
+    }
 }
 
 fn check(design: &Design, pass: &str) {

@@ -59,7 +59,8 @@ fn place_written(op: &Op) -> Option<Place> {
         | Opcode::PktPushAt
         | Opcode::PktPopAt
         | Opcode::PktTruncate
-        | Opcode::PktAppend => Some(Place::Window),
+        | Opcode::PktAppend
+        | Opcode::PktEnter => Some(Place::Window),
         _ => None,
     }
 }

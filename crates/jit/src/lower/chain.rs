@@ -13,8 +13,8 @@ use crate::context::Context;
 use crate::slot::{STOP_BIT, Slot};
 
 const SLOT_BYTES: i64 = size_of::<Slot<'_>>() as i64;
-/// Outputs that an `emit` may name: which of them there are is the chain's business.
-pub(super) const ALL_PORTS: u64 = u32::MAX as u64;
+/// Outputs that an `emit` may name: none. A chain emits only to keep the number of a port that does not exist.
+const NO_PORTS: u64 = 0;
 
 /// The slots: the first, and the one whose turn it is.
 #[derive(Clone, Copy)]
@@ -37,7 +37,7 @@ pub(crate) fn compile_chain(
     body: &Body,
     tables: &mut Tables,
 ) -> Result<CompiledChain, String> {
-    let input = ElementInput { packet_outputs: ALL_PORTS, ..input };
+    let input = ElementInput { packet_outputs: NO_PORTS, ..input };
     let signature = assembly.chain_signature();
     let (frame_limbs, _) =
         lower(assembly, signature, input, body, tables, |lowerer, params| lowerer.chain(params[1], params[2]));

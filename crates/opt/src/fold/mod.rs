@@ -12,7 +12,7 @@ mod rules;
 
 use std::collections::hash_map::Entry;
 
-use ir::{Attr, Body, Op, Opcode, RegionId, Span, Value, ValueId, Width};
+use ir::{Attr, Body, BodyKind, Op, Opcode, RegionId, Span, Value, ValueId, Width};
 
 use crate::fold::compare::{Comparison, inverse};
 use crate::quick::QuickMap;
@@ -22,7 +22,8 @@ use crate::rebuild::Rebuild;
 pub fn run(body: &Body) -> Body {
     let rebuild = Rebuild::new(body);
     let root = rebuild.to.root;
-    let mut folder = Folder { rebuild, facts: Facts::default(), zeros: zeros(body), region: root, span: None };
+    let (zeros, enters) = (zeros(body), enters(body));
+    let mut folder = Folder { rebuild, facts: Facts::default(), zeros, enters, region: root, span: None };
     let yields = folder.inline(body.root);
     folder.rebuild.set_yields(root, yields);
     // Sides of an `if` that became `select` are written but not held by any op.
@@ -38,10 +39,29 @@ fn zeros(body: &Body) -> Vec<bool> {
     zeros
 }
 
+/// By old region: whether a member of a chain begins in it.
+fn enters(body: &Body) -> Vec<bool> {
+    fn find(body: &Body, region: RegionId, enters: &mut [bool]) -> bool {
+        let ops = body.region(region).ops.iter().map(|&op| body.op(op));
+        let found = ops.fold(false, |found, op| {
+            let inside = op.regions.iter().fold(false, |found, &inner| find(body, inner, enters) | found);
+            found | inside | (op.code == Opcode::PktEnter)
+        });
+        enters[region.index()] = found;
+        found
+    }
+    let mut enters = vec![false; body.regions.len()];
+    if body.kind == BodyKind::Chain {
+        find(body, body.root, &mut enters);
+    }
+    enters
+}
+
 struct Folder<'a> {
     rebuild: Rebuild<'a>,
     facts: Facts,
     zeros: Vec<bool>,
+    enters: Vec<bool>,
     /// Where ops are added.
     region: RegionId,
     /// Span of the op being rewritten.
@@ -175,7 +195,10 @@ impl Folder<'_> {
     fn fold_if(&mut self, op: &Op) {
         let mut condition = self.operands(&op.operands)[0];
         let (mut yes, mut no) = (op.regions[0], op.regions[1]);
-        if let Some(known) = self.rebuild.constant(condition) {
+        if let Some(known) = self.rebuild.constant(condition)
+            // Engines count the members of a chain by their `pkt.enter`, so one that is never reached stays.
+            && !self.enters[if known.is_zero() { yes } else { no }.index()]
+        {
             let chosen = if known.is_zero() { no } else { yes };
             let results = self.inline(chosen);
             self.rebuild.bind(&op.results, &results);
