@@ -276,6 +276,8 @@ impl Lowerer<'_> {
     /// Calls what may change the packet's length and drop it.
     fn call_on_packet(&mut self, callee: CalleeId, arguments: &[Value]) {
         let Variables { bytes, avail, len, dropped, .. } = self.variables;
+        // It keeps what it does not change, such as all of it when it drops the packet.
+        self.store_variable(offset_of!(Context, bytes), bytes);
         self.store_variable(offset_of!(Context, avail), avail);
         self.store_variable(offset_of!(Context, len), len);
         self.store_variable(offset_of!(Context, dropped), dropped);
