@@ -9,6 +9,7 @@ mod captures;
 mod crate_edges;
 mod docs;
 mod fuzz;
+mod live;
 mod native;
 mod native_files;
 mod process;
@@ -54,6 +55,8 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
+    /// Run the program between network namespaces: bytes, rates, faults, a storm of signals. Needs root.
+    Live,
     /// Measure and write a record in `bench/results`.
     Bench {
         /// `run`: both engines over whole runs, `run.json`; `native`: the native engine beside programs written by hand, `native.json`.
@@ -87,6 +90,7 @@ enum FuzzWhat {
 fn main() -> ExitCode {
     let result = match Arguments::parse().task {
         Task::Tools => tools::install(),
+        Task::Live => live::run(),
         Task::Test => test::run(),
         Task::Tidy => tidy::run(),
         Task::Fuzz { what: Some(FuzzWhat::Engines { minutes, seed, designs }), .. } => {

@@ -1,7 +1,7 @@
 //! `cargo xtask test`: everything that must hold, and how much of it did.
 
 use crate::process::{command, stream};
-use crate::{TaskResult, docs, fuzz, root, tidy, tools};
+use crate::{TaskResult, docs, fuzz, live, root, tidy, tools};
 
 /// How many checks passed and failed.
 #[derive(Default)]
@@ -37,6 +37,7 @@ pub fn run() -> TaskResult {
     cargo_tests(&mut tally)?;
     oracles(&mut tally)?;
     tally.count("fuzz targets", fuzz::run_all(FUZZ_SECONDS));
+    tally.count("live interfaces", live::run());
     println!("{} passed, {} failed", tally.passed, tally.failed);
     if tally.failed == 0 { Ok(()) } else { Err("something failed; each failure is named above".to_string()) }
 }

@@ -15,6 +15,10 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("editcap", "wireshark-common"),
     ("tcpdump", "tcpdump"),
     ("tcprewrite", "tcpreplay"),
+    ("ip", "iproute2"),
+    ("iperf3", "iperf3"),
+    ("ping", "iputils-ping"),
+    ("sysctl", "procps"),
 ];
 
 /// Installs what is missing.
