@@ -17,7 +17,7 @@ use runtime::{
 use crate::case::{Arrival, Case};
 
 /// Firings in an instant that no graph without a way back needs for so few packets.
-const FIRINGS_MAX: u64 = 20_000;
+const FIRINGS_MAX: u64 = 2_000;
 /// How long elements without packets are waited for.
 const LINGER_NS: u64 = 1_000_000;
 
