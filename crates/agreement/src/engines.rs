@@ -15,6 +15,7 @@ use runtime::{
 };
 
 use crate::case::{Arrival, Case};
+use crate::chains::both_ways;
 
 /// Firings in an instant that no graph without a way back needs for so few packets.
 const FIRINGS_MAX: u64 = 2_000;
@@ -70,8 +71,23 @@ pub fn difference(case: &Case) -> Option<Difference> {
                 None
             };
             let native = Variant { name: "jit after the optimiser", ..NATIVE };
-            of_optimiser.or_else(|| judge(optimiser, &after, native, &run(&optimised, case, native)))
+            of_optimiser
+                .or_else(|| judge(optimiser, &after, native, &run(&optimised, case, native)))
+                .or_else(|| of_chain(&case.design, case))
+                .or_else(|| of_chain(&optimised, case))
         })
+}
+
+/// How the chain of a design differs from its elements one by one, if it has one.
+fn of_chain(design: &Design, case: &Case) -> Option<Difference> {
+    const CHAIN: &str = "jit with a chain";
+    match catch_unwind(AssertUnwindSafe(|| both_ways(design, case))) {
+        Ok(texts) => {
+            let text = texts.and_then(|(expected, found)| first_difference(&expected, &found))?;
+            Some(Difference { judge: JUDGE.name, engine: CHAIN, text })
+        }
+        Err(panic) => Some(panicked(CHAIN, &*panic)),
+    }
 }
 
 /// What the reference interpreter makes of a case, as text.

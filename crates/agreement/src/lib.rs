@@ -6,9 +6,11 @@
 //! that were kept in `tests/crashers`.
 
 mod case;
+mod chains;
 mod engines;
 mod shrink;
 
 pub use case::{Arrival, Case, Settings};
+pub use chains::both_ways;
 pub use engines::{Difference, difference, outcome};
 pub use shrink::shrink;

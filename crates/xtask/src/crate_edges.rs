@@ -18,7 +18,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("packet", &[]),
     ("crypto", &[]),
     ("runtime", &["ir", "interp", "jit", "packet"]),
-    ("agreement", &["ir", "opt", "packet", "runtime"]),
+    ("agreement", &["ir", "opt", "interp", "jit", "packet", "runtime"]),
     ("flitwork", &["diag", "syntax", "ir", "sema", "opt", "interp", "jit", "packet", "runtime"]),
     ("xtask", &["diag", "ir", "flitwork"]),
     ("bench-native", &["flitwork", "ir", "opt", "packet", "runtime"]),
