@@ -98,7 +98,6 @@ fn is_constant_in_firing(code: Opcode) -> bool {
             | Opcode::OutWritten
             | Opcode::PktTime
             | Opcode::PktInPort
-            | Opcode::PktMissing
     )
 }
 

@@ -8,6 +8,7 @@ pub mod dce;
 pub mod fold;
 pub mod fuse;
 pub mod pipeline;
+mod places;
 mod quick;
 pub mod reads;
 mod rebuild;

@@ -8,8 +8,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ir::{Attr, Body, Op, Opcode, RegionId, ValueId, Width};
+use ir::{Attr, Body, Op, Opcode, RegionId, Value, ValueId, Width};
 
+use crate::places::{self, Place, asks_short, named, place_read, places_written};
 use crate::rebuild::Rebuild;
 
 /// Reads remembered of one place; more would make long bodies slow, and those read many different words.
@@ -17,75 +18,16 @@ pub const REMEMBERED_MAX: usize = 32;
 
 /// Leaves out the repeated reads of a body.
 pub fn run(body: &Body) -> Body {
-    let mut written = vec![BTreeSet::new(); body.regions.len()];
-    collect_written(body, body.root, &mut written);
-    let mut pass = Pass { rebuild: Rebuild::new(body), written, known: BTreeMap::new() };
+    let mut pass = Pass {
+        rebuild: Rebuild::new(body),
+        written: places::written(body),
+        known: BTreeMap::new(),
+        view: Some(0),
+        asks_short: asks_short(body),
+    };
     let root = pass.rebuild.to.root;
     pass.region(body.root, root);
     pass.rebuild.to
-}
-
-/// What a read looks at and a write changes.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
-    Var(u32),
-    Local(u32),
-    Meta(u32),
-    /// The messages that wait at the inputs.
-    Inputs,
-    /// The packet's bytes and length.
-    Window,
-}
-
-/// The place that an op reads, if reading twice gives the same. Not `pkt.short`, which each load may change.
-fn place_read(op: &Op) -> Option<Place> {
-    match op.code {
-        Opcode::RegRead | Opcode::MemRead | Opcode::LocalRead | Opcode::MetaRead => named(&op.attr),
-        Opcode::InReady | Opcode::InMask | Opcode::InPeek => Some(Place::Inputs),
-        Opcode::PktAvail | Opcode::PktLoad | Opcode::PktLen => Some(Place::Window),
-        _ => None,
-    }
-}
-
-fn place_written(op: &Op) -> Option<Place> {
-    match op.code {
-        Opcode::RegWrite | Opcode::MemWrite | Opcode::LocalWrite | Opcode::LocalClear | Opcode::MetaWrite => {
-            named(&op.attr)
-        }
-        Opcode::InRead | Opcode::InClear => Some(Place::Inputs),
-        Opcode::PktStore
-        | Opcode::PktPush
-        | Opcode::PktPop
-        | Opcode::PktPushAt
-        | Opcode::PktPopAt
-        | Opcode::PktTruncate
-        | Opcode::PktAppend
-        | Opcode::PktEnter => Some(Place::Window),
-        _ => None,
-    }
-}
-
-fn named(attr: &Attr) -> Option<Place> {
-    match attr {
-        Attr::Var(var) => Some(Place::Var(var.0)),
-        Attr::Local(local) => Some(Place::Local(*local)),
-        Attr::Meta(field) => Some(Place::Meta(*field)),
-        Attr::None | Attr::Const(_) | Attr::Bit(_) | Attr::Message(_) | Attr::Text(_) => None,
-    }
-}
-
-/// By region: the places that it writes, inner regions included.
-fn collect_written(body: &Body, region: RegionId, written: &mut Vec<BTreeSet<Place>>) {
-    let mut own = BTreeSet::new();
-    for &op in &body.region(region).ops {
-        let op = body.op(op);
-        own.extend(place_written(op));
-        for &inner in &op.regions {
-            collect_written(body, inner, written);
-            own.extend(&written[inner.index()]);
-        }
-    }
-    written[region.index()] = own;
 }
 
 /// A read that was done, in new names, and what it gave.
@@ -97,12 +39,17 @@ struct Remembered {
     /// Loads of different widths at one offset differ.
     widths: Vec<Width>,
     results: Vec<ValueId>,
+    /// The window through which it looked at the packet.
+    view: Option<u64>,
 }
 
 struct Pass<'a> {
     rebuild: Rebuild<'a>,
     written: Vec<BTreeSet<Place>>,
     known: BTreeMap<Place, Vec<Remembered>>,
+    /// Window of the element that is at work in a chain, if it changed no length. Elsewhere 0 throughout.
+    view: Option<u64>,
+    asks_short: bool,
 }
 
 impl Pass<'_> {
@@ -120,10 +67,13 @@ impl Pass<'_> {
             self.op_with_regions(op, to);
         } else if let Some(place) = place_read(op) {
             self.read(op, place, to);
+        } else if op.code == Opcode::PktEnter {
+            self.rebuild.copy(to, op);
+            self.enter(op);
         } else {
             self.rebuild.copy(to, op);
-            if let Some(place) = place_written(op) {
-                self.known.remove(&place);
+            for place in places_written(op) {
+                self.forget(place);
             }
             if let (Opcode::RegWrite, Some(place)) = (op.code, named(&op.attr)) {
                 let results = self.rebuild.renamed_all(&op.operands);
@@ -132,11 +82,46 @@ impl Pass<'_> {
         }
     }
 
+    /// Another element looks at the packet: at the same bytes, as far as both windows reach.
+    fn enter(&mut self, op: &Op) {
+        let window = self.rebuild.renamed(op.operands[0]);
+        self.view = self.rebuild.constant(window).and_then(Value::to_u64);
+        let asks_short = self.asks_short;
+        if let Some(reads) = self.known.get_mut(&Place::Window) {
+            reads.retain(|read| read.code == Opcode::PktLen || read.view.is_some() && !asks_short);
+        }
+    }
+
+    /// Whether a read through another window gives the same through this one.
+    fn sees(&self, read: &Remembered) -> bool {
+        if read.view == self.view || read.code == Opcode::PktLen {
+            return true;
+        }
+        let (Some(other), Some(own), &[offset], &[width]) = (read.view, self.view, &read.operands[..], &read.widths[..])
+        else {
+            return false;
+        };
+        let offset = self.rebuild.constant(offset).and_then(Value::to_u64);
+        let end = offset.and_then(|offset| offset.checked_add(u64::from(width.bits() / 8)));
+        read.code == Opcode::PktLoad && end.is_some_and(|end| end <= other.min(own))
+    }
+
+    fn forget(&mut self, place: Place) {
+        self.known.remove(&place);
+        if place == Place::View {
+            self.view = None;
+        }
+    }
+
     fn read(&mut self, op: &Op, place: Place, to: RegionId) {
         let operands = self.rebuild.renamed_all(&op.operands);
         let widths: Vec<Width> = op.results.iter().map(|&result| self.rebuild.from.width(result)).collect();
         let same = |other: &&Remembered| {
-            other.code == op.code && other.operands == operands && other.attr == op.attr && other.widths == widths
+            other.code == op.code
+                && other.operands == operands
+                && other.attr == op.attr
+                && other.widths == widths
+                && (place != Place::Window || self.sees(other))
         };
         if let Some(earlier) = self.known.get(&place).and_then(|reads| reads.iter().find(same)) {
             let results = earlier.results.clone();
@@ -152,7 +137,7 @@ impl Pass<'_> {
         let widths = results.iter().map(|&result| self.rebuild.width(result)).collect();
         let reads = self.known.entry(place).or_default();
         if reads.len() < REMEMBERED_MAX {
-            reads.push(Remembered { code, attr, operands, widths, results });
+            reads.push(Remembered { code, attr, operands, widths, results, view: self.view });
         }
     }
 
@@ -163,10 +148,10 @@ impl Pass<'_> {
         }
         let mut regions = Vec::new();
         for &from in &op.regions {
-            let before = self.known.clone();
+            let before = (self.known.clone(), self.view);
             let inner = self.rebuild.copy_region(from);
             self.region(from, inner);
-            self.known = before;
+            (self.known, self.view) = before;
             regions.push(inner);
         }
         self.forget_written(op);
@@ -178,8 +163,8 @@ impl Pass<'_> {
 
     fn forget_written(&mut self, op: &Op) {
         for region in &op.regions {
-            for place in &self.written[region.index()] {
-                self.known.remove(place);
+            for place in self.written[region.index()].clone() {
+                self.forget(place);
             }
         }
     }
