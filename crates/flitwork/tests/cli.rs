@@ -4,6 +4,8 @@
 
 #[path = "cli/commands.rs"]
 mod commands;
+#[path = "cli/live.rs"]
+mod live;
 #[path = "cli/outputs.rs"]
 mod outputs;
 #[path = "cli/program.rs"]

@@ -16,10 +16,12 @@ Exit codes:
   0    done
   1    errors in a source file or in a control file
   2    the command line cannot be understood
-  3    a file is missing, damaged or cannot be written, or the disk is full
+  3    a file is missing, damaged or cannot be written, the disk is full, or an
+       interface is missing, refused or went away
   4    the run stopped: an assert failed, --strict met an access out of range, or
        elements kept each other busy without time moving on
-  130  interrupted (Ctrl-C); outputs are whole up to that point";
+  130  interrupted (Ctrl-C), unless the run was live; outputs are whole up to
+       that point";
 
 const FIRST_STEPS: &str = "\
 First steps:

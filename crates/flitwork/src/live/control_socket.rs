@@ -13,6 +13,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use ir::Design;
 use serde::Deserialize;
@@ -26,11 +27,15 @@ use crate::run::SignalCall;
 const LINE_BYTES_MAX: u64 = 64 * 1024;
 /// Lines of one connection that are answered together.
 const BATCH_LINES_MAX: usize = 64;
+/// How long the last answers may take to be written when the run ends.
+const FAREWELL: Duration = Duration::from_millis(500);
 
 /// The listening socket; its file goes when it is dropped.
 #[derive(Debug)]
 pub struct ControlSocket {
     path: PathBuf,
+    /// Connections that owe an answer.
+    n_owing: Arc<AtomicUsize>,
 }
 
 impl ControlSocket {
@@ -41,6 +46,8 @@ impl ControlSocket {
         let listener = bind(path).map_err(|source| FileError::writing(path, source))?;
         let signals = Arc::new(signals(design));
         let n_connections = Arc::new(AtomicUsize::new(0));
+        let n_owing = Arc::new(AtomicUsize::new(0));
+        let owing = Arc::clone(&n_owing);
         std::thread::spawn(move || {
             for stream in listener.incoming().filter_map(Result::ok) {
                 if n_connections.fetch_add(1, Ordering::SeqCst) >= ASKERS_MAX {
@@ -50,19 +57,25 @@ impl ControlSocket {
                     continue;
                 }
                 let (asker, signals, n_connections) = (asker.clone(), Arc::clone(&signals), Arc::clone(&n_connections));
+                let owing = Arc::clone(&owing);
                 std::thread::spawn(move || {
                     // A connection that breaks ends; nobody is left to be told.
-                    let _ = serve(&stream, &asker, &signals);
+                    let _ = serve(&stream, &asker, &signals, &owing);
                     n_connections.fetch_sub(1, Ordering::SeqCst);
                 });
             }
         });
-        Ok(ControlSocket { path: path.to_path_buf() })
+        Ok(ControlSocket { path: path.to_path_buf(), n_owing })
     }
 }
 
 impl Drop for ControlSocket {
     fn drop(&mut self) {
+        // Whoever asked the run to end is told that it does, unless nobody reads there.
+        let begin = Instant::now();
+        while self.n_owing.load(Ordering::SeqCst) > 0 && begin.elapsed() < FAREWELL {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         // If it cannot be removed, the next run finds that nobody listens.
         let _ = fs::remove_file(&self.path);
     }
@@ -116,7 +129,7 @@ enum Wanted {
     Signals,
 }
 
-fn serve(stream: &UnixStream, asker: &Asker, signals: &Value) -> io::Result<()> {
+fn serve(stream: &UnixStream, asker: &Asker, signals: &Value, n_owing: &AtomicUsize) -> io::Result<()> {
     let mut reader = BufReader::with_capacity(LINE_BYTES_MAX as usize, stream);
     let mut text = Vec::new();
     loop {
@@ -149,18 +162,31 @@ fn serve(stream: &UnixStream, asker: &Asker, signals: &Value) -> io::Result<()> 
         if ids.is_empty() {
             return Ok(());
         }
-        let Some(answers) = asker.ask(questions) else { return Ok(()) };
-        let mut answers = answers.into_iter();
-        let mut reply = Vec::new();
-        for (id, is_question) in ids {
-            let answer = match is_question {
-                true => answers.next().map_or(Value::Null, answer_json),
-                false => json!({"ok": true, "signals": signals}),
-            };
-            writeln!(reply, "{}", with_id(id, answer))?;
-        }
-        (&*stream).write_all(&reply)?;
+        n_owing.fetch_add(1, Ordering::SeqCst);
+        let outcome = answer_all(stream, asker.ask(questions), ids, signals);
+        n_owing.fetch_sub(1, Ordering::SeqCst);
+        outcome?;
     }
+}
+
+/// Writes the answers to lines with these identifications; those that are no question ask for the signals.
+fn answer_all(
+    stream: &UnixStream,
+    answers: Option<Vec<Answer>>,
+    ids: Vec<(Option<Value>, bool)>,
+    signals: &Value,
+) -> io::Result<()> {
+    let mut answers = answers.ok_or(io::ErrorKind::BrokenPipe)?.into_iter();
+    let mut reply = Vec::new();
+    for (id, is_question) in ids {
+        let answer = match is_question {
+            true => answers.next().map_or(Value::Null, answer_json),
+            false => json!({"ok": true, "signals": signals}),
+        };
+        writeln!(reply, "{}", with_id(id, answer))?;
+    }
+    let mut stream = stream;
+    stream.write_all(&reply)
 }
 
 /// The answer, behind the identification that its line had.
