@@ -97,7 +97,8 @@ impl Pass<'_> {
         if read.view == self.view || read.code == Opcode::PktLen {
             return true;
         }
-        let (Some(other), Some(own), &[offset], &[width]) = (read.view, self.view, &read.operands[..], &read.widths[..])
+        let (Some(other), Some(own), &[offset], &[width]) =
+            (read.view, self.view, &read.operands[..], &read.widths[..])
         else {
             return false;
         };

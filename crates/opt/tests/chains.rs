@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
-use ir::{Body, Design, RegionId, verify_chain};
+use ir::{Body, Design, RegionId, Spans, print, verify_chain};
 use opt::{fuse, pipeline};
 use sema::loader::MapLoader;
 
@@ -63,6 +63,10 @@ fn chains_of_the_examples_verify() {
         assert_eq!(enters, chain.members.len(), "{name}");
         let after = n_ops(&chain.body, chain.body.root);
         assert!(after <= before, "{name}");
+        if let Ok(folder) = std::env::var("CHAINS_TO") {
+            let shown = Design { elements: vec![chain.element(&design)], channels: vec![], ..design.clone() };
+            fs::write(Path::new(&folder).join(format!("{name}.ir")), print(&shown, Spans::Omit)).expect("a folder");
+        }
         let names: Vec<&str> = members.iter().map(|id| &design.elements[id.index()].name[..]).collect();
         println!(
             "{name}: {names:?} of {}, {before} ops fused in {fused_ms:.2} ms, {after} after passes in {passes_ms:.2} ms",
