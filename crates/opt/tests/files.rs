@@ -6,8 +6,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ir::{Body, Design, Element, Spans, parse, print, verify};
-use opt::{cse, dce, fold, pipeline, reads};
+use ir::{Body, Chain, Design, Element, Spans, parse, print, verify, verify_chain};
+use opt::{cse, dce, fold, fuse, pipeline, reads};
 
 fn check(pass: &str, run: impl Fn(Design) -> Design) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/opt").join(pass);
@@ -65,6 +65,25 @@ fn reads_files() {
 #[test]
 fn dce_files() {
     check("dce", |design| each_body(design, |element, body| dce::run(body, pipeline::loads(element))));
+}
+
+/// The chain of a design as its only element.
+fn chain(design: Design, pass: impl Fn(&Design, Chain) -> Chain) -> Design {
+    let chain = pass(&design, fuse::run(&design).expect("a chain"));
+    if let Err(errors) = verify_chain(&design, &chain) {
+        panic!("{}", errors[0]);
+    }
+    Design { elements: vec![chain.element(&design)], channels: vec![], ..design }
+}
+
+#[test]
+fn fuse_files() {
+    check("fuse", |design| chain(design, |_, chain| chain));
+}
+
+#[test]
+fn chain_files() {
+    check("chain", |design| chain(design, pipeline::run_chain));
 }
 
 #[test]

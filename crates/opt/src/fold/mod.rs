@@ -75,10 +75,17 @@ struct Facts {
     bits: QuickMap<ValueId, bool>,
     /// Comparisons of new values, each with its inverse.
     comparisons: QuickMap<Comparison, bool>,
+    /// New values that equal a constant.
+    constants: QuickMap<ValueId, Value>,
     /// What was learnt, in order, so that a region can forget its own when it ends.
     learnt_bits: Vec<ValueId>,
     learnt_comparisons: Vec<Comparison>,
+    learnt_constants: Vec<ValueId>,
 }
+
+/// How much was learnt so far: bits, comparisons, constants.
+#[derive(Clone, Copy)]
+struct Learnt(usize, usize, usize);
 
 impl Facts {
     /// Takes a bit as known; gives whether that is news.
@@ -98,13 +105,27 @@ impl Facts {
         }
     }
 
-    /// Forgets all but the first so many bits and comparisons.
-    fn forget(&mut self, (n_bits, n_comparisons): (usize, usize)) {
+    fn learn_constant(&mut self, value: ValueId, constant: Value) {
+        if let Entry::Vacant(vacant) = self.constants.entry(value) {
+            vacant.insert(constant);
+            self.learnt_constants.push(value);
+        }
+    }
+
+    fn learnt(&self) -> Learnt {
+        Learnt(self.learnt_bits.len(), self.learnt_comparisons.len(), self.learnt_constants.len())
+    }
+
+    /// Forgets what was learnt since then.
+    fn forget(&mut self, Learnt(n_bits, n_comparisons, n_constants): Learnt) {
         for bit in self.learnt_bits.drain(n_bits..) {
             self.bits.remove(&bit);
         }
         for comparison in self.learnt_comparisons.drain(n_comparisons..) {
             self.comparisons.remove(&comparison);
+        }
+        for value in self.learnt_constants.drain(n_constants..) {
+            self.constants.remove(&value);
         }
     }
 }
@@ -134,6 +155,9 @@ impl Folder<'_> {
     fn with_facts(&mut self, value: ValueId) -> ValueId {
         if let Some(known) = self.known_bit(value) {
             return self.bool_constant(known);
+        }
+        if let Some(known) = self.facts.constants.get(&value) {
+            return self.constant(known.clone(), self.rebuild.width(value));
         }
         let Some(op) = self.rebuild.definition(value) else { return value };
         match (op.code, &op.operands[..]) {
@@ -236,7 +260,7 @@ impl Folder<'_> {
 
     /// Folds a side of an `if` into a fresh region, in which the condition is known.
     fn side(&mut self, from: RegionId, condition: ValueId, known: bool) -> RegionId {
-        let outer_facts = (self.facts.learnt_bits.len(), self.facts.learnt_comparisons.len());
+        let outer_facts = self.facts.learnt();
         self.learn(condition, known);
         let region = self.rebuild.add_region(&[]);
         let outer = std::mem::replace(&mut self.region, region);
@@ -259,6 +283,12 @@ impl Folder<'_> {
         {
             self.facts.learn_comparison((code, a, b), known);
             self.facts.learn_comparison(inverse, !known);
+            if known == (code == Opcode::Eq)
+                && matches!(code, Opcode::Eq | Opcode::Ne)
+                && let Some(constant) = self.rebuild.constant(b).cloned()
+            {
+                self.facts.learn_constant(a, constant);
+            }
         }
         match (code, known) {
             (Opcode::Not, _) => self.learn(operands[0], !known),
