@@ -44,8 +44,8 @@ fn chains_agree_on_every_case_that_was_kept() {
 /// Shrinks the seed in `CHAIN_SEED`, if there is one, on which chains crash or differ, into `tests/crashers`.
 #[test]
 fn shrinks_a_seed() {
-    let seed: u64 =
-        std::env::var("CHAIN_SEED").ok().and_then(|seed| seed.parse().ok()).expect("CHAIN_SEED is a number");
+    let Ok(seed) = std::env::var("CHAIN_SEED") else { return };
+    let seed: u64 = seed.parse().expect("CHAIN_SEED is a number");
     let trial = std::env::temp_dir().join(format!("flitwork-chain-{}", std::process::id()));
     let own = std::env::current_exe().expect("this test has a file");
     let mut differs = |case: &Case| {
