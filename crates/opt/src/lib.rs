@@ -12,3 +12,4 @@ mod places;
 mod quick;
 pub mod reads;
 mod rebuild;
+pub mod runs;

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use ir::{Body, Design, RegionId, Spans, print, verify_chain};
-use opt::{fuse, pipeline};
+use opt::{fuse, pipeline, runs};
 use sema::loader::MapLoader;
 
 fn root() -> std::path::PathBuf {
@@ -28,7 +28,7 @@ fn design(example: &str) -> Design {
     files.push(("app.clnp".to_string(), app));
     let loader = MapLoader::new(files.iter().map(|(name, text)| (&name[..], &text[..])));
     let analysis = sema::analyze("app.clnp", &loader);
-    pipeline::run(analysis.design.expect("the example compiles"))
+    runs::run(&pipeline::run(analysis.design.expect("the example compiles")))
 }
 
 fn n_ops(body: &Body, region: RegionId) -> usize {

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ir::{Body, Chain, Design, Element, Spans, parse, print, verify, verify_chain};
-use opt::{cse, dce, fold, fuse, pipeline, reads};
+use opt::{cse, dce, fold, fuse, pipeline, reads, runs};
 
 fn check(pass: &str, run: impl Fn(Design) -> Design) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/opt").join(pass);
@@ -84,6 +84,17 @@ fn fuse_files() {
 #[test]
 fn chain_files() {
     check("chain", |design| chain(design, pipeline::run_chain));
+}
+
+#[test]
+fn runs_files() {
+    check("runs", |design| {
+        let changed = runs::run(&design);
+        if let Err(errors) = verify(&changed) {
+            panic!("{}", errors[0]);
+        }
+        changed
+    });
 }
 
 #[test]
