@@ -106,6 +106,11 @@ impl<'d> Graph<'d> {
         let verified = ir::verify(design).map_err(|errors| fail(&errors[0]))?;
         let options = Options { engine, ..Options::default() };
         let mut runtime = Runtime::new(verified, options).map_err(|error| fail(&error))?;
+        if engine == Engine::Jit
+            && let Some(chain) = opt::fuse::run(design)
+        {
+            runtime.use_chain(&opt::pipeline::run_chain(design, chain)).map_err(|error| fail(&error))?;
+        }
         runtime.attach_source("nic_in", Box::new(feed.clone())).map_err(|error| fail(&error))?;
         runtime.load_control(row.control(tables)).map_err(|errors| fail(&errors[0]))?;
         Ok(Graph { row, runtime, feed })

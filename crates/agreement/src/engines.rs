@@ -41,12 +41,16 @@ struct Variant {
     name: &'static str,
     engine: Engine,
     traced: bool,
+    /// Elements in a row run as one, as far as they can.
+    chained: bool,
 }
 
-const JUDGE: Variant = Variant { name: "interp", engine: Engine::Interp, traced: false };
-const JUDGE_TRACED: Variant = Variant { name: "interp with traces", engine: Engine::Interp, traced: true };
-const NATIVE: Variant = Variant { name: "jit", engine: Engine::Jit, traced: false };
-const NATIVE_TRACED: Variant = Variant { name: "jit with traces", engine: Engine::Jit, traced: true };
+const JUDGE: Variant = Variant { name: "interp", engine: Engine::Interp, traced: false, chained: false };
+const JUDGE_TRACED: Variant =
+    Variant { name: "interp with traces", engine: Engine::Interp, traced: true, chained: false };
+const NATIVE: Variant = Variant { name: "jit", engine: Engine::Jit, traced: false, chained: false };
+const CHAINED: Variant = Variant { name: "jit with a chain in the runtime", chained: true, ..NATIVE };
+const NATIVE_TRACED: Variant = Variant { name: "jit with traces", engine: Engine::Jit, traced: true, chained: false };
 
 /// Runs a case on every engine; gives the first that differs from its judge.
 ///
@@ -55,6 +59,7 @@ const NATIVE_TRACED: Variant = Variant { name: "jit with traces", engine: Engine
 pub fn difference(case: &Case) -> Option<Difference> {
     let plain = run(&case.design, case, JUDGE);
     judge(JUDGE, &plain, NATIVE, &run(&case.design, case, NATIVE))
+        .or_else(|| chained(&case.design, case, JUDGE, &plain))
         .or_else(|| {
             let traced = run(&case.design, case, JUDGE_TRACED);
             judge(JUDGE_TRACED, &traced, NATIVE_TRACED, &run(&case.design, case, NATIVE_TRACED))
@@ -75,9 +80,18 @@ pub fn difference(case: &Case) -> Option<Difference> {
             let native = Variant { name: "jit after the optimiser", ..NATIVE };
             of_optimiser
                 .or_else(|| judge(optimiser, &after, native, &run(&optimised, case, native)))
+                .or_else(|| chained(&optimised, case, optimiser, &after))
                 .or_else(|| of_chain(&case.design, case))
                 .or_else(|| of_chain(&optimised, case))
         })
+}
+
+/// How a run with a chain differs from its judge. The chain is optimised, so it need not end for the same reason.
+fn chained(design: &Design, case: &Case, variant: Variant, expected: &str) -> Option<Difference> {
+    if case.settings.bounds == Bounds::Strict || expected.contains("\nended: ") {
+        return None;
+    }
+    judge(variant, expected, CHAINED, &run(design, case, CHAINED))
 }
 
 /// How the chain of a design differs from its elements one by one, if it has one.
@@ -154,6 +168,12 @@ fn observe(verified: Verified<'_>, case: &Case, variant: Variant) -> String {
         Ok(runtime) => runtime,
         Err(error) => return format!("\nended: {error}\n"),
     };
+    if variant.chained
+        && let Some(chain) = opt::fuse::run(verified.design())
+        && let Err(error) = runtime.use_chain(&opt::pipeline::run_chain(verified.design(), chain))
+    {
+        return format!("\nended: {error}\n");
+    }
     let mut text = String::new();
     let outcome = attach(&mut runtime, verified, case, variant, &lines).and_then(|()| {
         if let Err(errors) = runtime.load_control(case.control.join("\n")) {

@@ -138,6 +138,15 @@ impl Chain {
         self.context.no_port
     }
 
+    /// Zeroes each [`Counter::LastInput`].
+    pub fn forget_last_inputs(&mut self) {
+        for (idx, counter) in self.counted.iter().enumerate() {
+            if matches!(counter, Counter::LastInput(_)) {
+                self.counters.zero_register(ir::VarId(idx as u32));
+            }
+        }
+    }
+
     /// What it counted since it was made.
     pub fn counters(&self) -> impl Iterator<Item = (Counter, u64)> {
         let values = self.counters.values().map(|(_, values)| values[0].to_u64().expect("counters have 64 bits"));

@@ -105,6 +105,15 @@ impl State {
         }
     }
 
+    /// Zeroes a register; no code may be running.
+    pub(crate) fn zero_register(&self, var: VarId) {
+        let Place::Register { offset } = self.layout.place(var) else { return };
+        for limb in 0..self.vars[var.index()].width.limbs() {
+            // SAFETY: the register lies in the block, aligned, and nobody else accesses it now: states are shared within one thread.
+            unsafe { self.block().add((offset / LIMB) as usize + limb).write(0) }
+        }
+    }
+
     /// Each variable with its words, one for a register, in order.
     pub(crate) fn values(&self) -> impl Iterator<Item = (&str, Vec<Value>)> {
         self.vars.iter().enumerate().map(move |(idx, var)| {

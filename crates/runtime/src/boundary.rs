@@ -30,6 +30,11 @@ impl RateClock {
         RateClock { rate_bps, free_ns: 0, fraction: 0 }
     }
 
+    /// Whether it has a rate.
+    pub(crate) fn is_limited(&self) -> bool {
+        self.rate_bps.is_some()
+    }
+
     /// The first nanosecond at which the next packet may pass.
     pub(crate) fn free_at_ns(&self) -> u64 {
         self.free_ns.saturating_add(u64::from(self.fraction > 0))
@@ -78,6 +83,18 @@ impl BoundaryCounts {
     }
 }
 
+/// A packet about to run through a chain.
+pub(crate) struct Arrived {
+    pub(crate) carried: Box<Carried>,
+    pub(crate) now_ns: u64,
+    pub(crate) entry: u32,
+    /// The input port, by position.
+    pub(crate) port: usize,
+    /// As it was before its link header was converted.
+    captured_bytes: u64,
+    wire_bytes: u64,
+}
+
 /// An input port.
 pub(crate) struct InPort<'d> {
     pub(crate) name: String,
@@ -90,6 +107,8 @@ pub(crate) struct InPort<'d> {
     pub(crate) next: Option<Box<Carried>>,
     /// Packets read together; those before `n_taken` were taken out.
     pub(crate) batch: Vec<Packet>,
+    /// Packets that arrived but did not enter, the first one last; they come before `next`.
+    pub(crate) returned: Vec<Arrived>,
     pub(crate) n_filled: usize,
     pub(crate) n_taken: usize,
     pub(crate) bytes_read: u64,
@@ -122,7 +141,7 @@ impl InPort<'_> {
 
     /// Whether packets were read that have not entered.
     pub(crate) fn has_more(&self) -> bool {
-        self.next.is_some() || self.n_taken < self.n_filled
+        self.next.is_some() || !self.returned.is_empty() || self.n_taken < self.n_filled
     }
 
     /// Whether the next packet must be asked for.
@@ -147,17 +166,56 @@ impl InPort<'_> {
 
     /// When the waiting packet arrives.
     pub(crate) fn arrival_ns(&self) -> Option<u64> {
-        self.next.as_ref().map(|carried| carried.packet.time_ns.max(self.rate.free_at_ns()))
+        let first = self.returned.last().map(|arrived| &arrived.carried).or(self.next.as_ref());
+        first.map(|carried| carried.packet.time_ns.max(self.rate.free_at_ns()))
+    }
+
+    /// Takes the waiting packet out, as the graph sees it, without counting it.
+    pub(crate) fn arrive(&mut self, now_ns: u64, entry: u32, port: usize) -> Arrived {
+        if let Some(arrived) = self.returned.pop() {
+            return Arrived { now_ns, ..arrived };
+        }
+        let mut carried = self.next.take().expect("callers look first");
+        let packet = &mut carried.packet;
+        let (captured_bytes, wire_bytes) = (packet.len() as u64, u64::from(packet.wire_len()));
+        self.convert(&mut carried);
+        Arrived { carried, now_ns, entry, port, captured_bytes, wire_bytes }
+    }
+
+    /// Counts a packet that arrived.
+    pub(crate) fn admit(&mut self, arrived: &Arrived) {
+        self.counts.packets += 1;
+        self.counts.captured_bytes += arrived.captured_bytes;
+        self.counts.wire_bytes += arrived.wire_bytes;
+        let stamp_ns = arrived.carried.packet.time_ns;
+        self.counts.late_stamps += u64::from(stamp_ns < self.stamp_max_ns);
+        self.stamp_max_ns = self.stamp_max_ns.max(stamp_ns);
+    }
+
+    /// Takes a packet back that arrived but did not enter; the last one first.
+    pub(crate) fn give_back(&mut self, arrived: Arrived) {
+        self.returned.push(arrived);
     }
 
     /// Takes the waiting packet in, as the graph sees it.
     pub(crate) fn enter(&mut self, now_ns: u64) -> Box<Carried> {
+        if let Some(arrived) = self.returned.pop() {
+            self.admit(&arrived);
+            return arrived.carried;
+        }
         let mut carried = self.next.take().expect("callers look first");
         let packet = &mut carried.packet;
         self.counts.count(packet);
         self.counts.late_stamps += u64::from(packet.time_ns < self.stamp_max_ns);
         self.stamp_max_ns = self.stamp_max_ns.max(packet.time_ns);
         self.rate.pass(now_ns, u64::from(packet.wire_len()));
+        self.convert(&mut carried);
+        carried
+    }
+
+    /// Shows a packet as a frame of Ethernet.
+    fn convert(&self, carried: &mut Carried) {
+        let packet = &mut carried.packet;
         packet.in_boundary = self.number;
         packet.meta.clear();
         match link::enter(LinkType(packet.link_type), packet.bytes()) {
@@ -171,7 +229,6 @@ impl InPort<'_> {
             }
             Entry::Opaque => packet.flags.set(Flags::OPAQUE, true),
         }
-        carried
     }
 }
 

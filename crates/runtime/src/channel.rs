@@ -26,6 +26,22 @@ pub(crate) struct ChannelCounts {
     pub(crate) dropped_no_start: u64,
 }
 
+impl ChannelCounts {
+    /// Packets that passed one after the other.
+    pub(crate) fn count_passed(&mut self, n_packets: u64) {
+        self.messages += n_packets;
+        self.packets += n_packets;
+        self.messages_max = self.messages_max.max(1);
+    }
+
+    /// Packets written to `Drop`.
+    pub(crate) fn count_discarded(&mut self, n_packets: u64) {
+        self.messages += n_packets;
+        self.packets += n_packets;
+        self.dropped_null += n_packets;
+    }
+}
+
 /// What became of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Written {
@@ -114,6 +130,16 @@ impl Channel {
     #[inline]
     pub(crate) fn is_readable(&self) -> bool {
         self.is_readable
+    }
+
+    /// Whether nothing is in it, not even part of a packet.
+    pub(crate) fn is_empty(&self) -> bool {
+        match &self.queue {
+            Queue::Null(_) => true,
+            Queue::Packets { packets, assembler } => packets.is_empty() && assembler.is_empty(),
+            Queue::Flits { ring, splitter, .. } => ring.len() == 0 && splitter.is_empty(),
+            Queue::Structs(ring) => ring.len() == 0,
+        }
     }
 
     /// The oldest message of a channel of flits or structs.

@@ -90,6 +90,11 @@ pub(crate) struct Assembler {
 }
 
 impl Assembler {
+    /// Whether no packet is being put together.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.carried.is_none()
+    }
+
     /// Takes a flit. One with `sop` starts anew, whatever came before.
     pub(crate) fn feed(&mut self, flit: &[u64], now_ns: u64, pool: &mut Pool) -> Assembled {
         let is_last = flit[EOP] != 0;

@@ -44,6 +44,8 @@ pub(crate) enum Turn {
 pub(crate) struct ElementNode {
     pub(crate) machine: Machine,
     is_packet: bool,
+    /// Longest packet that it stores.
+    pub(crate) store: Option<u32>,
     inputs: Vec<Option<u32>>,
     outputs: Vec<Output>,
     /// Channels that must have room.
@@ -53,7 +55,7 @@ pub(crate) struct ElementNode {
     /// Has no inputs.
     pub(crate) is_source: bool,
     /// Input (from 0) at which a packet element looks first.
-    next_input: usize,
+    pub(crate) next_input: usize,
     spins: u32,
     /// The wake-up that it asked for last.
     pub(crate) last_wake_ns: u64,
@@ -137,6 +139,10 @@ impl ElementNode {
         Ok(ElementNode {
             machine: Machine::new(engine, verified, id, options)?,
             is_packet: matches!(element.handler, Handler::Packet { .. }),
+            store: match element.handler {
+                Handler::Packet { store, .. } => store,
+                Handler::Flit(_) => None,
+            },
             inputs: element.inputs.iter().map(|port| port.channel.map(|channel| channel.0)).collect(),
             lossless: outputs.iter().filter_map(|output| output.channel).filter(is_lossless).collect(),
             outputs,
@@ -294,7 +300,7 @@ impl ElementNode {
     }
 
     /// Sends a packet to every output of a mask: the packet itself to the last one, copies to the others.
-    fn emit(&mut self, carried: Box<Carried>, ports: u32, around: &mut Surroundings<'_>) {
+    pub(crate) fn emit(&mut self, carried: Box<Carried>, ports: u32, around: &mut Surroundings<'_>) {
         let last = u32::BITS - 1 - ports.leading_zeros();
         for port in bits(ports & !(1 << last)) {
             let copy = around.pool.copy(&carried);
@@ -312,6 +318,28 @@ impl ElementNode {
         };
         around.channels[channel as usize].write_packet(carried, around.pool);
         around.wake_reader(channel);
+    }
+
+    /// The channel at an output, from 0.
+    pub(crate) fn output_channel(&self, port: usize) -> u32 {
+        self.outputs[port].channel.expect("packets leave a chain through channels")
+    }
+
+    /// Packets that fired it in a chain.
+    pub(crate) fn count_passed(&mut self, n_packets: u64) {
+        self.counts.firings += n_packets;
+        self.counts.packets_in += n_packets;
+    }
+
+    /// Packets that it dropped in a chain.
+    pub(crate) fn count_drop(&mut self, cause: DropCause, n_packets: u64) {
+        *self.counts.drops.entry(cause).or_default() += n_packets;
+    }
+
+    /// Packets that it wrote, in a chain, to an output (from 0) without a channel.
+    pub(crate) fn count_unconnected(&mut self, port: u32, n_packets: u64) {
+        self.counts.packets_out += n_packets;
+        *self.counts.drops_unconnected.entry(port).or_default() += n_packets;
     }
 
     /// Packets that it dropped itself; a write to an unconnected output comes after it.

@@ -4,6 +4,7 @@
 //! When the queue is empty, nothing can fire, and the next event makes time move on: a control line, a wake-up, an output port
 //! that becomes free, or an arrival, in this order at one instant.
 
+mod chain;
 mod live;
 mod setup;
 mod turns;
@@ -39,6 +40,7 @@ pub struct Runtime<'d> {
     pub(crate) in_ports: Vec<InPort<'d>>,
     pub(crate) out_ports: Vec<OutPort<'d>>,
     pool: Pool,
+    chain: Option<Box<chain::ChainRun>>,
     trace: Option<Box<dyn TraceSink + 'd>>,
     /// Nodes that may have something to do; elements first, then output ports.
     queue: VecDeque<u32>,
@@ -134,6 +136,12 @@ impl<'d> Runtime<'d> {
 
     /// Runs to the end, or until stopped.
     pub fn run(&mut self, hooks: &mut Hooks<'_>) -> Result<Outcome, RunError> {
+        let outcome = self.run_to_end(hooks);
+        self.take_counts();
+        outcome
+    }
+
+    fn run_to_end(&mut self, hooks: &mut Hooks<'_>) -> Result<Outcome, RunError> {
         self.begin()?;
         let mut stopped = false;
         let mut progress_at = self.n_entered;
@@ -160,6 +168,7 @@ impl<'d> Runtime<'d> {
         if stopped && self.options.clock == Clock::Wall {
             self.end_live()?;
         }
+        self.take_counts();
         self.flush()?;
         if let Some(progress) = &mut hooks.progress {
             progress(self.progress());
@@ -177,10 +186,14 @@ impl<'d> Runtime<'d> {
         while self.n_entered < goal {
             match self.step()? {
                 Step::Event => {}
-                Step::Wait { .. } | Step::End => return Ok(false),
+                Step::Wait { .. } | Step::End => {
+                    self.take_counts();
+                    return Ok(false);
+                }
             }
         }
         self.settle()?;
+        self.take_counts();
         Ok(true)
     }
 
@@ -269,6 +282,9 @@ impl<'d> Runtime<'d> {
     fn step(&mut self) -> Result<Step, RunError> {
         self.settle()?;
         self.fetch();
+        if self.run_batch()? {
+            return Ok(Step::Event);
+        }
         let wall_ns = self.options.clock.now_ns();
         let Some((time_ns, event)) = self.next_event() else {
             if self.more_may_come() {
@@ -378,7 +394,7 @@ impl<'d> Runtime<'d> {
     }
 
     fn inputs_are_exhausted(&self) -> bool {
-        self.in_ports.iter().all(|port| port.source.is_none() && port.next.is_none())
+        self.in_ports.iter().all(|port| port.source.is_none() && !port.has_more())
     }
 
     /// From when on elements without inputs are silent.

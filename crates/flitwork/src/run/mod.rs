@@ -25,8 +25,8 @@ use std::time::Instant;
 use ir::{Design, Field, VerifyError};
 use runtime::report::Direction;
 use runtime::{
-    Between, ControlError, Hooks, MessageSink, Options, PacketSink, PacketSource, Progress, Report, RunError, Runtime,
-    SourceFailure, TraceSink,
+    Between, ControlError, Engine, Hooks, MessageSink, Options, PacketSink, PacketSource, Progress, Report, RunError,
+    Runtime, SourceFailure, TraceSink,
 };
 use serde::Serialize;
 
@@ -139,6 +139,11 @@ impl std::error::Error for RunFailure {}
 pub fn run(design: &Design, plan: RunPlan<'_>) -> Result<RunOutcome, RunFailure> {
     let verified = ir::verify(design).map_err(RunFailure::Unverified)?;
     let mut runtime = Runtime::new(verified, plan.options).map_err(RunFailure::Plan)?;
+    if plan.options.engine == Engine::Jit
+        && let Some(chain) = opt::fuse::run(design)
+    {
+        runtime.use_chain(&opt::pipeline::run_chain(design, chain)).map_err(RunFailure::Plan)?;
+    }
     for (port, source) in plan.sources {
         runtime.attach_source(&port, source).map_err(RunFailure::Plan)?;
     }

@@ -40,6 +40,7 @@ impl Runtime<'_> {
             self.call(call)?;
         }
         if let Some(between) = &mut hooks.between {
+            self.take_counts();
             between(self);
         }
         Ok(())

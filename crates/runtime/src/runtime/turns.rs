@@ -70,7 +70,7 @@ impl Runtime<'_> {
         Ok(())
     }
 
-    fn poke_woken(&mut self) {
+    pub(super) fn poke_woken(&mut self) {
         for idx in 0..self.woken.len() {
             let Woken { node, waited } = self.woken[idx];
             if waited || self.nodes[node as usize].is_asleep {
