@@ -85,20 +85,27 @@ impl Packet {
     /// Makes it an empty packet without sideband; keeps its buffers.
     #[inline]
     pub fn clear(&mut self) {
-        self.buffer.clear();
-        self.buffer.resize(HEADROOM_BYTES, 0);
-        self.start = HEADROOM_BYTES;
+        self.make_headroom();
         (self.missing, self.excess, self.time_ns, self.in_boundary, self.link_type) = (0, 0, 0, 0, LINK_ETHERNET);
         self.flags = Flags::default();
         self.meta.clear();
     }
 
+    /// Leaves nothing but the room in front, whose old bytes nobody sees.
+    #[inline]
+    fn make_headroom(&mut self) {
+        match self.buffer.len() {
+            HEADROOM_BYTES.. => self.buffer.truncate(HEADROOM_BYTES),
+            _ => self.buffer.resize(HEADROOM_BYTES, 0),
+        }
+        self.start = HEADROOM_BYTES;
+    }
+
     /// Replaces the bytes.
     #[inline]
     pub fn set_bytes(&mut self, bytes: &[u8]) {
-        self.buffer.resize(HEADROOM_BYTES, 0);
+        self.make_headroom();
         self.buffer.extend_from_slice(bytes);
-        self.start = HEADROOM_BYTES;
     }
 
     /// Adds bytes at the end.
