@@ -6,6 +6,8 @@
 
 #[path = "../tests/openssl_cli/mod.rs"]
 mod openssl_cli;
+#[path = "../tests/openssl_keys/mod.rs"]
+mod openssl_keys;
 
 use std::time::Duration;
 
@@ -13,7 +15,8 @@ use crypto::limbs;
 use crypto::montgomery::{Exponent, Kernel, Modulus, Power, fastest_kernel, portable::Portable};
 use crypto::random::OsRandom;
 use crypto::rsa::{ExponentBlinding, PrivateKey, PrivateOperation, PublicOperation, private, public};
-use openssl_cli::{generate, key, openssl};
+use openssl_cli::openssl;
+use openssl_keys::{generate, key};
 use serde_json::{Value, json};
 
 const N_ROUNDS: usize = 5;

@@ -1,13 +1,15 @@
 //! Random keys and inputs against the `openssl` program, whole results, on both kernels.
 
 mod openssl_cli;
+mod openssl_keys;
 
 use std::io::Write;
 
 use crypto::montgomery::{Kernel, fastest_kernel, portable::Portable};
 use crypto::random::{OsRandom, Random};
 use crypto::rsa::{ExponentBlinding, KeyError, PrivateOperation, PublicOperation, private, public};
-use openssl_cli::{generate, key, openssl};
+use openssl_cli::openssl;
+use openssl_keys::{generate, key};
 
 /// Below every modulus of its length, since the top bit is clear.
 fn random_input(n_bytes: usize, n_bits: usize) -> Vec<u8> {
