@@ -174,7 +174,7 @@ impl<'d> Runtime<'d> {
             progress(self.progress());
         }
         debug_assert!(self.report().totals.balance(), "packets unaccounted for: {:?}", self.report().totals);
-        let waiting = self.in_ports.iter().filter(|port| !stopped && port.next.is_some());
+        let waiting = self.in_ports.iter().filter(|port| !stopped && port.has_more());
         let blocked_inputs = waiting.map(|port| port.name.clone()).collect();
         Ok(Outcome { stopped, source_failures: std::mem::take(&mut self.source_failures), blocked_inputs })
     }
