@@ -148,7 +148,7 @@ pub fn both_ways(design: &Design, case: &Case) -> Option<(String, String)> {
         return Some(("a chain that verifies".to_string(), errors[0].to_string()));
     }
     let verified = ir::verify(design).expect("generated designs verify");
-    let options = Options { bounds: Bounds::Lenient, loop_rounds_max: 1 << 20 };
+    let options = Options { bounds: Bounds::Lenient, loop_rounds_max: 1 << 20, ..Options::default() };
     let ids = || (0..design.elements.len() as u32).map(ElementId);
     let mut judge = Judge(ids().map(|id| interp::Machine::new(design, id, options)).collect());
     let native = ids().map(|id| jit::Machine::new(verified, id, options).expect("elements compile")).collect();

@@ -157,6 +157,8 @@ codes! {
     E0421 Error "header of broken bytes";
     E0422 Error "struct contains itself";
     E0423 Error "timing option out of range";
+    E0424 Error "unknown kernel";
+    E0425 Error "kernel does not fit the element";
 }
 
 impl Code {

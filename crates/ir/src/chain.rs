@@ -110,6 +110,7 @@ impl Chain {
             signals: vec![],
             timing: crate::Timing::default(),
             hls_pragmas: vec![],
+            native: None,
             span: design.elements[self.members[0].index()].span,
         }
     }

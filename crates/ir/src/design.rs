@@ -209,6 +209,8 @@ pub struct Element {
     pub timing: Timing,
     /// `.hls_pragma` text.
     pub hls_pragmas: Vec<String>,
+    /// `.native`: the name of a [`crate::Twin`].
+    pub native: Option<String>,
     /// The instance declaration.
     pub span: Span,
 }

@@ -20,6 +20,7 @@ mod parse;
 mod reference;
 pub mod side;
 mod text;
+mod twin;
 mod value;
 mod verify;
 
@@ -36,5 +37,6 @@ pub use op::{Attr, AttrKind, Effect, Opcode, Shape, bytes_width};
 pub use parse::{ParseError, parse};
 pub use reference::reference_page;
 pub use text::{Spans, print};
+pub use twin::{TWINS, Twin, TwinVar};
 pub use value::{Value, Width};
 pub use verify::{MAX_NESTING, Verified, VerifyError, verify, verify_chain};

@@ -140,6 +140,9 @@ impl<'a> Printer<'a> {
         for pragma in &element.hls_pragmas {
             self.line(format_args!("pragma {}", quoted(pragma)));
         }
+        if let Some(native) = &element.native {
+            self.line(format_args!("native {}", quoted(native)));
+        }
         self.bodies(element);
         self.indent -= 1;
         self.line(format_args!("}}"));

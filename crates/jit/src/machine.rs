@@ -4,7 +4,8 @@
 use std::rc::Rc;
 
 use ir::engine::{
-    DropCause, Fate, Firing, Inputs, Options, PIECE_BYTES, Packet, PacketFiring, Trap, data_of, message_words, put_data,
+    Bounds, DropCause, Fate, Firing, Inputs, Options, PIECE_BYTES, Packet, PacketFiring, Trap, data_of, message_words,
+    put_data,
 };
 use ir::{Design, Element, ElementId, MessageKind, MessageTypeId, Value, Verified, Width};
 
@@ -14,6 +15,7 @@ use crate::context::{Context, Outside, PORTS_MAX};
 use crate::layout::Layout;
 use crate::lower::{Compiled, ElementInput, Tables, TrapSite, Vars, compile};
 use crate::memory::State;
+use crate::twins::NativeTwin;
 
 /// One element at work. What it does is what `interp::Machine` does.
 #[derive(Debug)]
@@ -51,8 +53,17 @@ struct PacketBodies {
     /// Words of metadata that the design's packets have.
     meta_words: usize,
     head: Body,
-    tail: Option<Body>,
+    tail: Option<Tail>,
     end: Option<Body>,
+}
+
+/// What is done behind the window.
+#[derive(Debug)]
+enum Tail {
+    /// `.body` on each piece.
+    Pieces(Body),
+    /// Its twin on all bytes at once.
+    Twin(NativeTwin),
 }
 
 /// A callable body and its frame.
@@ -138,7 +149,8 @@ impl Machine {
         // In the order of `Element::bodies`.
         let mut next = || bodies.next().expect("each body was compiled");
         let init = element.init.as_ref().map(|_| next());
-        let handler = handler(design, element, &mut next);
+        let twin = NativeTwin::of(element).filter(|_| options.twins && options.bounds == Bounds::Lenient);
+        let handler = handler(design, element, twin, &mut next);
         let signals = element.signals.iter().map(|_| next()).collect();
         let core = Core {
             state: Rc::new(State::new(&element.vars, layout)),
@@ -244,7 +256,14 @@ impl Machine {
         {
             // A head that cut the packet leaves fewer bytes behind the window, and one that appended adds none of the original's.
             let behind = behind.min((core.context.len - core.context.avail) as usize);
-            run_tail(core, tail, packet, bodies.window, behind)?;
+            match tail {
+                Tail::Pieces(body) => run_tail(core, body, packet, bodies.window, behind)?,
+                Tail::Twin(twin) => {
+                    let start = core.context.avail as usize;
+                    let changed = twin.run(&core.state, &mut packet.bytes_mut()[start..start + behind]);
+                    core.context.changed |= u64::from(changed);
+                }
+            }
         }
         if let Some(end) = &mut bodies.end
             && core.context.dropped == 0
@@ -334,7 +353,7 @@ fn compile_bodies(
 }
 
 /// The handler, whose bodies are the next ones.
-fn handler(design: &Design, element: &Element, next: &mut dyn FnMut() -> Body) -> Handler {
+fn handler(design: &Design, element: &Element, twin: Option<NativeTwin>, next: &mut dyn FnMut() -> Body) -> Handler {
     match &element.handler {
         ir::Handler::Flit(_) => Handler::Flit(next()),
         ir::Handler::Packet { window, grow, store, tail, end, .. } => Handler::Packet(Box::new(PacketBodies {
@@ -343,7 +362,10 @@ fn handler(design: &Design, element: &Element, next: &mut dyn FnMut() -> Body) -
             store: *store,
             meta_words: meta_words(design),
             head: next(),
-            tail: tail.as_ref().map(|_| next()),
+            tail: tail.as_ref().map(|_| {
+                let body = next();
+                twin.map_or(Tail::Pieces(body), Tail::Twin)
+            }),
             end: end.as_ref().map(|_| next()),
         })),
     }

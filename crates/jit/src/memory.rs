@@ -107,11 +107,41 @@ impl State {
 
     /// Zeroes a register; no code may be running.
     pub(crate) fn zero_register(&self, var: VarId) {
-        let Place::Register { offset } = self.layout.place(var) else { return };
-        for limb in 0..self.vars[var.index()].width.limbs() {
-            // SAFETY: the register lies in the block, aligned, and nobody else accesses it now: states are shared within one thread.
-            unsafe { self.block().add((offset / LIMB) as usize + limb).write(0) }
-        }
+        let n_limbs = self.vars[var.index()].width.limbs();
+        (0..n_limbs).for_each(|limb| self.set_register_limb(var, limb, 0));
+    }
+
+    /// Writes all limbs of a register; no code may be running. The value must fit its width.
+    pub(crate) fn set_register(&self, var: VarId, limbs: &[u64]) {
+        assert_eq!(limbs.len(), self.vars[var.index()].width.limbs(), "a value has the limbs of its register");
+        limbs.iter().enumerate().for_each(|(limb, &value)| self.set_register_limb(var, limb, value));
+    }
+
+    fn set_register_limb(&self, var: VarId, limb: usize, value: u64) {
+        let place = self.register_limb_place(var, limb);
+        // SAFETY: the limb lies in the block, aligned, and nobody else accesses it now: states are shared within one thread.
+        unsafe { place.write(value) }
+    }
+
+    /// One limb of a register; no code may be running.
+    pub(crate) fn register_limb(&self, var: VarId, limb: usize) -> u64 {
+        let place = self.register_limb_place(var, limb);
+        // SAFETY: as in `set_register_limb`.
+        unsafe { place.read() }
+    }
+
+    /// In the block. Panics if it is none of a register's limbs.
+    fn register_limb_place(&self, var: VarId, limb: usize) -> *mut u64 {
+        assert!(limb < self.vars[var.index()].width.limbs(), "a register has this limb");
+        let Place::Register { offset } = self.layout.place(var) else { panic!("a register") };
+        self.block().wrapping_add((offset / LIMB) as usize + limb)
+    }
+
+    /// The words of an array of scalars, one after the other, each little-endian; no code may be running. Panics if it is anything else.
+    pub(crate) fn memory_bytes(&self, var: VarId) -> &[u8] {
+        let Place::Memory { record, words, .. } = self.layout.place(var) else { panic!("a memory") };
+        assert_eq!(words.stride, words.bytes, "an array of scalars has nothing between its words");
+        &self.memories[record].as_slice()[..words.total_bytes()]
     }
 
     /// Each variable with its words, one for a register, in order.

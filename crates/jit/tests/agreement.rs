@@ -65,7 +65,7 @@ fn compare(seed: u64, design: &Design) {
     let verified = ir::verify(design).unwrap_or_else(|errors| panic!("seed {seed}: {}", errors[0]));
     for (idx, element) in design.elements.iter().enumerate() {
         let bounds = if seed.is_multiple_of(3) { Bounds::Strict } else { Bounds::Lenient };
-        let options = Options { bounds, loop_rounds_max: ROUNDS_MAX };
+        let options = Options { bounds, loop_rounds_max: ROUNDS_MAX, ..Options::default() };
         let id = ElementId(idx as u32);
         let mut expected = interp::Machine::new(design, id, options);
         let mut found = jit::Machine::new(verified, id, options).unwrap_or_else(|error| panic!("seed {seed}: {error}"));

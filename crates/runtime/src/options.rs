@@ -36,6 +36,8 @@ pub struct Options {
     pub bounds: interp::Bounds,
     /// How often loops may go round in one firing.
     pub loop_rounds_max: u64,
+    /// Whether [`Engine::Jit`] runs native twins instead of the bodies that they stand for. It never does with strict bounds.
+    pub twins: bool,
     /// How long after the last arrival wake-ups are honoured.
     pub linger_ns: u64,
     /// How long elements without inputs run, from the start; absent: until the last arrival, or one second if no input port
@@ -47,12 +49,20 @@ pub struct Options {
     pub clock: Clock,
 }
 
+impl Options {
+    /// Those that concern an engine.
+    pub(crate) fn of_engine(&self) -> interp::Options {
+        interp::Options { bounds: self.bounds, loop_rounds_max: self.loop_rounds_max, twins: self.twins }
+    }
+}
+
 impl Default for Options {
     fn default() -> Options {
         Options {
             engine: Engine::Interp,
             bounds: interp::Bounds::Lenient,
             loop_rounds_max: 1 << 26,
+            twins: true,
             linger_ns: 60_000_000_000,
             duration_ns: None,
             firings_per_instant_max: 10_000_000,

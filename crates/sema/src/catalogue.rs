@@ -118,7 +118,7 @@ impl Reader<'_> {
             SectionKind::Signal(signal) => Some(self.signal(signal)),
             SectionKind::State(_) | SectionKind::Meta(_) | SectionKind::Init(_) | SectionKind::Handler(_) => None,
             SectionKind::Packet(..) | SectionKind::Body(..) | SectionKind::End(_) => None,
-            SectionKind::Timing(_) | SectionKind::HlsPragma(_) => None,
+            SectionKind::Timing(_) | SectionKind::HlsPragma(_) | SectionKind::Native(_) => None,
         });
         ElementInfo {
             kind,

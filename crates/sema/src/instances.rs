@@ -85,6 +85,7 @@ pub fn element(instance: &Instance, lowered: Lowered) -> ir::Element {
         signals: lowered.signals,
         timing: lowered.timing,
         hls_pragmas: lowered.hls_pragmas,
+        native: lowered.native,
         span: instance.span,
     }
 }
@@ -117,5 +118,6 @@ fn renamed(lowered: &Lowered, from: &str, to: &str) -> Lowered {
         signals: lowered.signals.clone(),
         timing: lowered.timing,
         hls_pragmas: lowered.hls_pragmas.clone(),
+        native: lowered.native.clone(),
     }
 }

@@ -49,7 +49,7 @@ fn declared(element: &ElementDecl) -> impl Iterator<Item = &VarDecl> {
         SectionKind::Meta(vars) => vars.as_slice(),
         SectionKind::State(_) | SectionKind::Init(_) | SectionKind::Handler(_) | SectionKind::Packet(..) => &[],
         SectionKind::Body(..) | SectionKind::End(_) | SectionKind::Signal(_) => &[],
-        SectionKind::Timing(_) | SectionKind::HlsPragma(_) => &[],
+        SectionKind::Timing(_) | SectionKind::HlsPragma(_) | SectionKind::Native(_) => &[],
     })
 }
 

@@ -85,6 +85,8 @@ pub struct Lowered {
     pub timing: Timing,
     /// `.hls_pragma` text.
     pub hls_pragmas: Vec<String>,
+    /// `.native`: a kernel that fits.
+    pub native: Option<String>,
 }
 
 /// Collects diagnostics; equal ones are kept once, so that an element instantiated twice reports once.

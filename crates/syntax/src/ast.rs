@@ -160,6 +160,8 @@ pub enum SectionKind {
     Timing(TimingDecl),
     /// `.hls_pragma { … }`: the verbatim text between the braces.
     HlsPragma(String),
+    /// `.native crypto::aes_ctr`: the name of a kernel, its parts joined by `::`.
+    Native(Ident),
 }
 
 /// What `.state` may declare.

@@ -123,6 +123,7 @@ impl Lines {
                 self.line(&format!("(timing{ii}{always})"));
             }
             SectionKind::HlsPragma(text) => self.line(&format!("(hls_pragma {text:?})")),
+            SectionKind::Native(name) => self.line(&format!("(native {})", name.text)),
         }
     }
 

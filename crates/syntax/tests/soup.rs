@@ -53,6 +53,7 @@ const WORDS: &[&str] = &[
     ".unroll",
     ".header",
     ".hls_pragma",
+    ".native",
     ".timing",
     "BREAK",
     "true",

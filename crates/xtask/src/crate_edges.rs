@@ -14,7 +14,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("sema", &["diag", "syntax", "ir"]),
     ("opt", &["ir"]),
     ("interp", &["ir"]),
-    ("jit", &["ir"]),
+    ("jit", &["ir", "crypto"]),
     ("packet", &[]),
     ("crypto", &[]),
     ("runtime", &["ir", "interp", "jit", "packet"]),

@@ -248,6 +248,9 @@ pub struct RunArgs {
     /// Stop at the first array access out of range, and say where it is
     #[arg(long)]
     pub strict: bool,
+    /// Run the `.body` of elements that name a native kernel for it
+    #[arg(long)]
+    pub no_twins: bool,
     /// Let timers go on for this many seconds of packet time after the last packet [default: 60]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub linger: Option<u64>,

@@ -231,6 +231,7 @@ fn options(args: &RunArgs, live: &Live) -> Options {
             Engine::Jit => runtime::Engine::Jit,
         },
         bounds: if args.strict { Bounds::Strict } else { Bounds::Lenient },
+        twins: !args.no_twins,
         linger_ns: args.linger.unwrap_or(defaults.linger_ns),
         duration_ns: args.duration.or(defaults.duration_ns),
         clock: if live.is_live { Clock::Wall } else { Clock::Packets },

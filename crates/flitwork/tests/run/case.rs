@@ -43,6 +43,18 @@ pub fn names(folder: &Path) -> Vec<String> {
     names
 }
 
+/// Each way to run a design: the engine's name, what it is given, and how; with native twins and without, if there are any.
+fn ways(design: &Design) -> Vec<(String, Prepare, Options)> {
+    let has_twins = design.elements.iter().any(|element| element.native.is_some());
+    let with =
+        ENGINES.map(|(name, prepare, engine)| (name.to_string(), prepare, Options { engine, ..Options::default() }));
+    let without =
+        ENGINES.iter().filter(|(_, _, engine)| has_twins && *engine == Engine::Jit).map(|&(name, prepare, engine)| {
+            (format!("{name} without twins"), prepare, Options { engine, twins: false, ..Options::default() })
+        });
+    with.into_iter().chain(without).collect()
+}
+
 /// Runs a case on every engine and compares with its expected file; the error tells the first difference.
 pub fn check(folder: &Path, name: &str) -> Result<(), String> {
     let source = folder.join(format!("{name}.clnp"));
@@ -54,8 +66,8 @@ pub fn check(folder: &Path, name: &str) -> Result<(), String> {
     let expected_path = folder.join(format!("{name}.expected"));
     let control = fs::read_to_string(folder.join(format!("{name}.control"))).ok();
     let packets = packets(folder, name, &design);
-    for (engine, prepare, kind) in ENGINES {
-        let actual = execute(&prepare(design.clone()), kind, packets.clone(), control.clone())?;
+    for (engine, prepare, options) in ways(&design) {
+        let actual = execute(&prepare(design.clone()), options, packets.clone(), control.clone())?;
         if std::env::var_os("BLESS").is_some() && engine == ENGINES[0].0 {
             fs::write(&expected_path, &actual).expect("writable");
         }
@@ -160,12 +172,11 @@ impl MessageSink for LineSink {
 
 fn execute(
     design: &Design,
-    engine: Engine,
+    options: Options,
     packets: BTreeMap<String, Vec<TextPacket>>,
     control: Option<String>,
 ) -> Result<String, String> {
     let lines = Lines::default();
-    let options = Options { engine, ..Options::default() };
     let mut plan = RunPlan { control, options, ..RunPlan::default() };
     for (port, packets) in packets {
         plan.sources.push((port, Box::new(TextSource { packets: packets.into() })));

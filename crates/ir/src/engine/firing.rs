@@ -14,6 +14,8 @@ pub struct Options {
     pub bounds: Bounds,
     /// How often loops may go round in one firing, all together.
     pub loop_rounds_max: u64,
+    /// Whether an engine that has [`crate::Twin`]s runs them instead of the bodies that they stand for.
+    pub twins: bool,
 }
 
 /// What an access out of an array's range does.
@@ -27,7 +29,7 @@ pub enum Bounds {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { bounds: Bounds::Lenient, loop_rounds_max: 1 << 26 }
+        Options { bounds: Bounds::Lenient, loop_rounds_max: 1 << 26, twins: true }
     }
 }
 

@@ -240,6 +240,7 @@ impl Graph<'_> {
             signals,
             timing: Timing { ii: None, always },
             hls_pragmas: vec![],
+            native: None,
             span: span(random),
         };
         self.design.elements.push(element);

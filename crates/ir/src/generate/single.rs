@@ -97,6 +97,7 @@ pub(super) fn add_element(design: &mut Design, id: u32, size: u32, random: &mut 
         signals: vec![signal],
         timing: Timing { ii: random.one_in(2).then_some(1), always: random.one_in(2) },
         hls_pragmas: vec!["HLS pipeline".to_string()],
+        native: None,
         span: span(random),
     });
 }

@@ -159,6 +159,7 @@ impl Parser {
             signals: vec![],
             timing: Timing::default(),
             hls_pragmas: vec![],
+            native: None,
             span: self.span()?.unwrap_or(NO_SPAN),
         };
         self.expect("{")?;
@@ -183,6 +184,9 @@ impl Parser {
         while self.take_word("pragma") {
             element.hls_pragmas.push(self.text()?);
         }
+        if self.take_word("native") {
+            element.native = Some(self.text()?);
+        }
         if self.take_word("init") {
             element.init = Some(self.body(design, &element.vars, BodyKind::Init, &[])?);
         }
@@ -199,7 +203,7 @@ impl Parser {
             return Ok(Handler::Flit(self.body(design, vars, BodyKind::Flit, &[])?));
         }
         if !self.take_word("packet") {
-            return Err(self.error("expected a part of an element, in the order param input output var timing pragma init handler|packet signal"));
+            return Err(self.error("expected a part of an element, in the order param input output var timing pragma native init handler|packet signal"));
         }
         self.expect_word("window")?;
         let window = self.number()?;

@@ -13,7 +13,7 @@ use diag::Span;
 
 use crate::{
     Body, BodyKind, BoundaryDirection, Chain, Channel, ChannelEnd, ChannelId, Design, Element, ElementId, Field,
-    Handler, MessageKind, MessageTypeId, Port, Signal, Var, Width, side,
+    Handler, MessageKind, MessageTypeId, Port, Signal, Twin, Var, Width, side,
 };
 
 pub(crate) use shape::check_pure;
@@ -225,6 +225,14 @@ fn check_element(design: &Design, id: ElementId, element: &Element, errors: &mut
     for var in &element.vars {
         errors.check(names.insert(&var.name), || format!("two state variables have the name {}", var.name));
         check_var(var, errors);
+    }
+    if let Some(name) = &element.native {
+        match Twin::named(name) {
+            None => errors.add(format!("no native twin has the name {name}")),
+            Some(twin) => {
+                twin.misfit(&element.handler, &element.vars).into_iter().for_each(|message| errors.add(message))
+            }
+        }
     }
     let mut names = BTreeSet::new();
     for signal in &element.signals {

@@ -42,8 +42,8 @@ impl Runtime<'_> {
         let machines: Option<Vec<&jit::Machine>> =
             self.elements.iter().map(|element| element.machine.native()).collect();
         let Some(machines) = machines.filter(|_| self.options.bounds == interp::Bounds::Lenient) else { return Ok(()) };
-        let limits = interp::Options { bounds: self.options.bounds, loop_rounds_max: self.options.loop_rounds_max };
-        let code = jit::Chain::new(self.design, chain, &machines, limits).map_err(RunError::Engine)?;
+        let code =
+            jit::Chain::new(self.design, chain, &machines, self.options.of_engine()).map_err(RunError::Engine)?;
         let entry = |channel: u32| chain.entries.iter().position(|entry| entry.0 == channel).map(|entry| entry as u32);
         let seen = code.counters().map(|(_, value)| value).collect();
         self.chain = Some(Box::new(ChainRun {

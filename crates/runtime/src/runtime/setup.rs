@@ -18,7 +18,7 @@ use crate::options::Options;
 impl<'d> Runtime<'d> {
     /// Sets up a run and runs `.init` of every element.
     pub fn new(design: Verified<'d>, options: Options) -> Result<Runtime<'d>, RunError> {
-        let limits = interp::Options { bounds: options.bounds, loop_rounds_max: options.loop_rounds_max };
+        let limits = options.of_engine();
         let d = design.design();
         if let Some(element) = d.elements.iter().find(|element| element.inputs.len().max(element.outputs.len()) > 32) {
             return Err(RunError::TooManyPorts { element: element.name.clone(), span: element.span });

@@ -1,7 +1,7 @@
 //! The sections of an element: which may stand together, in which order they are lowered, and where bodies begin and end.
 
 use diag::{Code, Diagnostic, Span};
-use ir::{Body, BodyKind, Handler, MessageKind, Timing, ValueId, Width};
+use ir::{Body, BodyKind, Handler, MessageKind, TWINS, Timing, Twin, ValueId, Width};
 use syntax::ast::{self, Block, Expr, SectionKind, SignalDecl, StateDecl};
 
 use super::arith::Scalar;
@@ -10,6 +10,7 @@ use super::flow::{Fate, Flow, Frame};
 use super::names::{Constant, Entity};
 use super::{Lowerer, Reported, Res, Section};
 use crate::scope::{LowerInput, Lowered};
+use crate::suggest::nearest;
 use crate::types::{IntType, Type};
 
 /// Window of `.packet` without a size.
@@ -46,6 +47,7 @@ struct Sections<'a> {
     signals: Vec<(&'a SignalDecl, Span)>,
     timing: Option<(&'a ast::TimingDecl, Span)>,
     hls_pragmas: Vec<String>,
+    native: Option<(&'a ast::Ident, Span)>,
 }
 
 impl<'a> Lowerer<'a, '_> {
@@ -74,8 +76,31 @@ impl<'a> Lowerer<'a, '_> {
         };
         let handler = handler.ok()?;
         self.check_unfed(&handler, timing.always, input);
+        let native = match sections.native {
+            None => None,
+            Some((name, _)) => Some(self.native(name, &handler).ok()?),
+        };
         let vars = std::mem::take(&mut self.vars);
-        Some(Lowered { vars, init, handler, signals, timing, hls_pragmas: sections.hls_pragmas })
+        Some(Lowered { vars, init, handler, signals, timing, hls_pragmas: sections.hls_pragmas, native })
+    }
+
+    /// `.native`: whether there is such a kernel, and whether it fits the element.
+    fn native(&mut self, name: &ast::Ident, handler: &Handler) -> Res<String> {
+        let Some(twin) = Twin::named(&name.text) else {
+            let known = || TWINS.iter().map(|twin| twin.name);
+            let help = match nearest(&name.text, known()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("there is `{}`", known().collect::<Vec<_>>().join("`, `")),
+            };
+            return Err(self.error(Code::E0424, name.span, format!("unknown kernel `{}`", name.text), help));
+        };
+        match twin.misfit(handler, &self.vars) {
+            None => Ok(name.text.clone()),
+            Some(misfit) => {
+                let help = "give the element what the kernel works on, or remove `.native`";
+                Err(self.error(Code::E0425, name.span, misfit, help))
+            }
+        }
     }
 
     /// Warns of a handler that would write without input but waits for one.
@@ -118,6 +143,7 @@ impl<'a> Lowerer<'a, '_> {
                     sections.hls_pragmas.push(text.clone());
                     None
                 }
+                SectionKind::Native(name) => sections.native.replace((name, at)).map(|(_, span)| span),
             };
             if let Some(first) = first {
                 let diagnostic =

@@ -61,6 +61,7 @@ impl Parser<'_> {
             "signal" => SectionKind::Signal(self.signal(doc)?),
             "timing" => SectionKind::Timing(self.timing()?),
             "hls_pragma" => SectionKind::HlsPragma(self.hls_pragma()?),
+            "native" => SectionKind::Native(self.native()?),
             other => unreachable!("`{other}` is not in the list of sections"),
         })
     }
@@ -302,6 +303,19 @@ impl Parser<'_> {
             }
         }
         self.semicolon("the option")
+    }
+
+    /// `crypto::aes_ctr`, perhaps with a semicolon.
+    fn native(&mut self) -> Parse<Ident> {
+        const WHAT: &str = "the name of a kernel";
+        const HELP: &str = "write `.native crypto::aes_ctr`";
+        let mut name = self.ident(WHAT, HELP)?;
+        while self.eat(TokenKind::ColonColon) {
+            let part = self.ident(WHAT, HELP)?;
+            name = Ident { text: format!("{}::{}", name.text, part.text), span: name.span.to(part.span) };
+        }
+        self.eat(TokenKind::Semi);
+        Ok(name)
     }
 
     fn hls_pragma(&mut self) -> Parse<String> {

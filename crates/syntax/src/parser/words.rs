@@ -4,7 +4,7 @@ use diag::Code;
 
 /// Sections of an element, without the dot.
 pub(super) const SECTIONS: &[&str] =
-    &["state", "meta", "init", "handler", "packet", "body", "end", "signal", "timing", "hls_pragma"];
+    &["state", "meta", "init", "handler", "packet", "body", "end", "signal", "timing", "hls_pragma", "native"];
 
 /// Directives of a file or graph, without the dot.
 pub(super) const TOP_DIRECTIVES: &[&str] =
