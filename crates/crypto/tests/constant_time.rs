@@ -8,12 +8,11 @@
 mod memcheck;
 
 use std::hint::black_box;
-use std::process::Command;
 use std::time::Instant;
 
 use crypto::limbs;
 use crypto::montgomery::{Exponent, Kernel, Modulus, Power, fastest_kernel, portable::Portable};
-use memcheck::mark_secret;
+use memcheck::{mark_secret, memcheck_passes};
 
 const N_LIMBS: usize = 8;
 
@@ -50,24 +49,6 @@ fn exponent(limbs: &[u64], variant: Variant) -> Exponent<'_> {
     match variant {
         Variant::ConstantTime => Exponent::Secret { limbs, n_bits: limbs.len() * 64 },
         Variant::Leaky => Exponent::Public(limbs),
-    }
-}
-
-/// Whether memcheck passes one of the probes below. Run without Valgrind, they are exponentiations like any.
-fn memcheck_passes(probe: &str) -> Option<bool> {
-    let program = std::env::current_exe().expect("this test");
-    let mut command = Command::new("valgrind");
-    command.args(["--quiet", "--error-exitcode=99"]).arg(program);
-    command.args(["--exact", probe, "--test-threads=1"]);
-    let output = command.output().ok()?;
-    let text = String::from_utf8_lossy(&output.stderr);
-    match output.status.code() {
-        Some(0) => Some(true),
-        Some(99) => {
-            assert!(text.contains("uninitialised"), "{text}");
-            Some(false)
-        }
-        code => panic!("{probe}: {code:?}\n{text}{}", String::from_utf8_lossy(&output.stdout)),
     }
 }
 

@@ -1,10 +1,10 @@
 //! Native twins: kernels that software may run instead of an element's `.body`.
 //!
 //! A twin stands for all runs of `.body` on one packet: it is given the state, and in place the bytes from the window's end to
-//! the packet's, and leaves bytes and state as `.body` would, piece by piece. It never drops, emits or reports. The body stays
-//! the meaning: the interpreter and hardware know no twins. This is the table of names; engines hold the code.
+//! the packet's, and leaves bytes and state as `.body` would, piece by piece. It never drops, emits or reports, nor may such a
+//! body. The body stays the meaning: the interpreter and hardware know no twins. This is the table of names; engines hold the code.
 
-use crate::{Handler, Var};
+use crate::{Attr, Body, Effect, Handler, Var};
 
 /// A kernel's name, and the state that it reads and writes.
 #[derive(Debug, PartialEq, Eq)]
@@ -45,19 +45,39 @@ impl Twin {
 
     /// Why it cannot stand for the body of an element with this handler and state, if it cannot.
     pub fn misfit(&self, handler: &Handler, vars: &[Var]) -> Option<String> {
-        let Handler::Packet { tail: Some(_), .. } = handler else {
+        let Handler::Packet { tail: Some(tail), .. } = handler else {
             return Some(format!("`{}` stands for a `.body`, and there is none", self.name));
         };
-        self.state.iter().find_map(|wanted| {
-            let found = vars.iter().find(|var| var.name == wanted.name);
-            let fits = found.is_some_and(|var| wanted.fits(var));
-            let has = found.map_or("there is none of that name".to_string(), |var| {
-                format!(
-                    "it is `{}`",
-                    declaration(&var.name, var.width.bits(), var.depth.map(|depth| depth.to_string()))
-                )
-            });
-            (!fits).then(|| format!("`{}` needs the state variable `{}`; {has}", self.name, wanted.declaration()))
+        self.state.iter().find_map(|wanted| self.missing(wanted, vars)).or_else(|| self.surplus(tail, vars))
+    }
+
+    /// That a variable is not there as wanted, if it is not.
+    fn missing(&self, wanted: &TwinVar, vars: &[Var]) -> Option<String> {
+        let found = vars.iter().find(|var| var.name == wanted.name);
+        let has = match found {
+            Some(var) if wanted.fits(var) => return None,
+            Some(var) => {
+                let depth = var.depth.map(|depth| depth.to_string());
+                format!("it is `{}`", declaration(&var.name, var.width.bits(), depth))
+            }
+            None => "there is none of that name".to_string(),
+        };
+        Some(format!("`{}` needs the state variable `{}`; {has}", self.name, wanted.declaration()))
+    }
+
+    /// The first thing that `.body` does and the twin does not, if there is one.
+    fn surplus(&self, tail: &Body, vars: &[Var]) -> Option<String> {
+        let is_wanted = |var: &Var| self.state.iter().any(|wanted| wanted.name == var.name);
+        tail.ops.iter().find_map(|op| {
+            let what = match (op.code.effect(), &op.attr) {
+                (Effect::Pure | Effect::Region, _) | (Effect::ReadState | Effect::WriteState, Attr::Local(_)) => None,
+                (Effect::ReadState | Effect::WriteState, Attr::Var(var)) => {
+                    vars.get(var.index()).filter(|var| !is_wanted(var)).map(|var| format!("uses `{}`", var.name))
+                }
+                _ => Some(format!("does more: `{}`", op.code.name())),
+            }?;
+            let own: Vec<String> = self.state.iter().map(|wanted| format!("`{}`", wanted.name)).collect();
+            Some(format!("`{}` works on the packet's bytes, {} alone; `.body` {what}", self.name, own.join(" and ")))
         })
     }
 }

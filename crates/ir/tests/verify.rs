@@ -206,3 +206,49 @@ fn arenas_are_checked() {
     let found = handler(&mut base.clone(), |body| body.ops[1].operands[0] = ir::ValueId(99));
     assert_eq!(found.as_deref(), Some("element e, handler, %1 = trunc: %99 is not visible here"));
 }
+
+const TWIN: &str = r#"design d
+file "d.clnp"
+
+element e: E {
+    var counter: u128
+    var round_keys: u128 [11]
+    var count: u32
+    native "crypto::aes_ctr"
+    packet window 64 grow 0 {
+        drop "never out"
+    }
+    body (%0: i256, %1: i32, %2: i32) {
+        %3: i128 = reg.read counter
+        yield %0
+    }
+}
+"#;
+
+#[test]
+fn a_native_twin_must_be_known_and_fit() {
+    let design = parse(TWIN).expect("text");
+    assert_eq!((errors(&design), ir::print(&design, ir::Spans::Omit).as_str()), (vec![], TWIN));
+    let cases = [
+        ("aes_ctr", "aes", "element e: no native twin has the name crypto::aes"),
+        (
+            "[11]",
+            "[10]",
+            "element e: `crypto::aes_ctr` needs the state variable `uint<128> round_keys[11 or 13 or 15]`; it is `uint<128> round_keys[10]`",
+        ),
+        (
+            "%3: i128 = reg.read counter",
+            "%3: i32 = reg.read count",
+            "element e: `crypto::aes_ctr` works on the packet's bytes, `round_keys` and `counter` alone; `.body` uses `count`",
+        ),
+        (
+            "%3: i128 = reg.read counter",
+            "%3: i32 = pkt.len",
+            "element e: `crypto::aes_ctr` works on the packet's bytes, `round_keys` and `counter` alone; `.body` does more: `pkt.len`",
+        ),
+    ];
+    for (old, new, expected) in cases {
+        let broken = parse(&TWIN.replacen(old, new, 1)).expect("text");
+        assert_eq!(errors(&broken).first().map(String::as_str), Some(expected), "{new}");
+    }
+}

@@ -97,7 +97,7 @@ impl<'a> Lowerer<'a, '_> {
         match twin.misfit(handler, &self.vars) {
             None => Ok(name.text.clone()),
             Some(misfit) => {
-                let help = "give the element what the kernel works on, or remove `.native`";
+                let help = "the kernel must do all that `.body` does, on the same state; change the element, or remove `.native`";
                 Err(self.error(Code::E0425, name.span, misfit, help))
             }
         }
