@@ -3,6 +3,7 @@
 A case is a graph, packets, a control file, and what must come out. Frames come from scapy, decoding and hashing from tests/oracle/examples.
 """
 
+import ipaddress
 import json
 import random
 import sys
@@ -13,7 +14,8 @@ ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tests/oracle/examples"))
 
 import routes  # noqa: E402
-from control import wide  # noqa: E402
+from control import Call, wide  # noqa: E402
+from firewall import Firewall  # noqa: E402
 from frames import decode, internet_checksum  # noqa: E402
 from murmur3 import Slots, flow_bytes, murmur3  # noqa: E402
 from traffic import IP, TCP, UDP, ICMP, IPv6, Dot1AD, Dot1Q, Raw, ether, full, odd_frames, raw, tcp4, tcp6, text, udp4, udp6  # noqa: E402
@@ -557,6 +559,93 @@ def firewall_full():
     return case
 
 
+def firewall_many(name, n_rules):
+    """Rules with all kinds of prefixes and ranges come and go, many of them overlapping, between packets, some of which come again."""
+    any_random = random.Random(n_rules)
+    pick = any_random.choice
+    case = Case(name, f"Rules with prefixes and ranges of all lengths come and go between packets; more than {n_rules} are refused.",
+                f'import "networking/Firewall_5tuple.clnp"\n\nFirewall_5tuple :: fw @ (1, 1, RULES = {n_rules})\n\nnic_in -> fw -> nic_out')
+    model = Firewall(False, True)
+    # Most of them bound few rules, so that classes of ports come and go.
+    ports = [0, 1, 8, 80, 1023, 1024, 65534, 65535] + [any_random.randrange(65536) for _ in range(n_rules // 3)]
+    protocols = (1, 6, 17, 47, 58, 132)
+
+    def address(version):
+        if version == 4:
+            return str(ipaddress.IPv4Address(bytes(pick((10, 10, 10, 11, 138)) if i == 0 else pick((0, 1, 128, 255)) for i in range(4))))
+        return str(ipaddress.IPv6Address(bytes.fromhex("20010db8") + bytes(pick((0, 0, 0, 1, 128, 255)) for _ in range(12))))
+
+    def insert(when, priority):
+        version = pick((4, 4, 4, 6, 6, 0))
+        longest = {4: 32, 6: 128, 0: 0}[version]
+        args = {"priority": priority, "version": version, "protocol": pick((256, *protocols)), "accept": any_random.random() < 0.6}
+        for name in ("src", "dst"):
+            length = pick((0, 1, 4, 7, 8, 9, 12, 15, 16, 17, 20, 24, 25, 31, 32, 33, 40, 41, 48, 55, 64, 100, 128))
+            if length <= longest:
+                base = ipaddress.ip_network(f"{address(version)}/{length}", strict=False).network_address
+                args |= {name: str(base), f"{name}_len": length}
+        for name in ("sport", "dport"):
+            if version == 0 or pick((True, False)):
+                lo, hi = sorted(pick(ports) for _ in range(2)) if version or name == "sport" else [pick(ports)] * 2
+                args |= {f"{name}_lo": lo, f"{name}_hi": hi}
+        ok = len(model.rules) < n_rules
+        if ok:
+            numbers = {name: int(ipaddress.ip_address(value)) if isinstance(value, str) else value for name, value in args.items()}
+            model.call(Call(0, 0, "fw", "insert", numbers))
+        case.call(f"{when}fw.insert " + " ".join(f"{name}={str(value).lower()}" for name, value in args.items()), ok=ok)
+
+    def delete(when, priority):
+        case.call(f"{when}fw.delete priority={priority}", **model.call(Call(0, 0, "fw", "delete", {"priority": priority}))[0])
+
+    def list_rules(when):
+        case.control.append(f"{when}fw.list cursor=all")
+        for i, rule in enumerate(model.rules):
+            names = ("priority", "version", "protocol", "src", "src_len", "dst", "dst_len", "sport_lo", "sport_hi", "dport_lo", "dport_hi", "accept", "packets")
+            following = i + 1 if i + 1 < len(model.rules) else 0
+            case.told(len(case.control), f"{when}fw.list", {"next": following, "valid": True, **{name: rule[name] for name in names}})
+
+    def frame():
+        version = pick((4, 4, 6))
+        sport, dport, src, dst = pick(ports), pick(ports), address(version), address(version)
+        ip = IP(src=src, dst=dst) if version == 4 else IPv6(src=src, dst=dst)
+        kind = any_random.randrange(10)
+        if kind < 6:
+            return ether() / ip / pick((TCP, UDP))(sport=sport, dport=dport)
+        if kind == 6 and version == 4:
+            return ether() / ip / ICMP(type=pick((8, 0, 3)), code=pick((0, 1, 80)))
+        if kind == 7 and version == 4:
+            return ether() / IP(src=src, dst=dst, frag=pick((0, 40)), flags="MF", proto=17) / UDP(sport=sport, dport=dport) / text(24)
+        ip.setfieldval("proto" if version == 4 else "nh", pick((47, 132, 17)))
+        return ether() / ip / Raw(sport.to_bytes(2, "big") + dport.to_bytes(2, "big") + bytes(8))
+
+    known = full([frame() for _ in range(30)])
+    for phase in range(8):
+        when = f"@{phase} " if phase else ""
+        if phase == 3:
+            list_rules(when)
+        deleted = [pick(model.rules)["priority"] for _ in range(5)] if phase else []
+        if phase == 6:
+            case.call(f"{when}fw.clear")
+            model.rules = []
+        else:
+            for priority in deleted:
+                delete(when, priority)
+        # At first most of them in order.
+        priorities = [any_random.randrange(60) * 10 for _ in range(25 if phase else n_rules + 10)]
+        for priority in priorities if phase else sorted(priorities[:-30]) + priorities[-30:]:
+            insert(when, priority)
+        for time, data, length in case.send(known + full([frame() for _ in range(30)]) + known, start=phase * 10**9):
+            reason = model.reason(data)
+            if reason is None:
+                case.out("nic_out", time, data, length)
+            model.counts[reason or "accepted"] += 1
+    for reason in sorted(set(model.counts) - {"accepted"}):
+        case.drop("fw", reason, model.counts[reason])
+    case.call("@end fw.stats", **model.call(Call(0, 0, "fw", "stats", {}))[0])
+    list_rules("@end ")
+    return case
+
+
 def flow_counter_full():
     case = Case("FlowCounter_full_table", "64 records fit; packets of further conversations pass and are counted as lost.",
                 'import "lookups/FlowCounter.clnp"\n\nFlowCounter :: f @ (1, 1, FLOWS = 64)\n\nnic_in -> f -> nic_out')
@@ -600,7 +689,7 @@ def router_mac():
 def cases():
     yield from (counter(), drop_elem(), tee(), merge("Mux"), merge("FlitMux"), demux(), lanes(), flit_demux(), rand(), hash_demux(False), hash_demux(True))
     yield from (rev_parser(), vlan_parser(), priority_parser(), ip_checksum(False), ip_checksum(True), tcp_checksum(False), tcp_checksum(True), flit_count(), flow_tuple_parser(), ip_parser(), tcp_parser(), udp_parser(), forwarder())
-    yield from (lpm(4), lpm(6), firewall_full(), flow_counter_full(), router_mac())
+    yield from (lpm(4), lpm(6), firewall_full(), firewall_many("Firewall_5tuple_many_rules", 150), firewall_many("Firewall_5tuple_most_rules", 270), flow_counter_full(), router_mac())
 
 
 def main():
