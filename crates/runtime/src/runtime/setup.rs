@@ -118,6 +118,13 @@ impl<'d> Runtime<'d> {
 
     /// Takes the output of `trace`.
     pub fn attach_trace(&mut self, sink: Box<dyn TraceSink + 'd>) {
+        let says_something = |element: &ir::Element| {
+            element.bodies().iter().any(|(_, body)| body.ops.iter().any(|op| op.code == ir::Opcode::Trace))
+        };
+        // Most designs trace nothing.
+        if !self.design.elements.iter().any(says_something) {
+            return;
+        }
         self.trace = Some(sink);
         self.elements.iter_mut().for_each(|element| element.machine.listen());
     }
