@@ -17,42 +17,8 @@ use jit::Slot;
 
 use crate::case::{Arrival, Case};
 
-trait Machines {
-    fn fire(
-        &mut self,
-        element: ElementId,
-        now_ns: u64,
-        in_port: u32,
-        packet: &mut Packet,
-    ) -> Result<PacketFiring, Trap>;
-}
-
-struct Judge(Vec<interp::Machine>);
-struct Native(Vec<jit::Machine>);
-
-impl Machines for Judge {
-    fn fire(
-        &mut self,
-        element: ElementId,
-        now_ns: u64,
-        in_port: u32,
-        packet: &mut Packet,
-    ) -> Result<PacketFiring, Trap> {
-        self.0[element.index()].fire_packet(now_ns, in_port, packet)
-    }
-}
-
-impl Machines for Native {
-    fn fire(
-        &mut self,
-        element: ElementId,
-        now_ns: u64,
-        in_port: u32,
-        packet: &mut Packet,
-    ) -> Result<PacketFiring, Trap> {
-        self.0[element.index()].fire_packet(now_ns, in_port, packet)
-    }
-}
+/// Fires an element on a packet from an input.
+type Fire<'m> = dyn FnMut(ElementId, u64, u32, &mut Packet) -> Result<PacketFiring, Trap> + 'm;
 
 /// What was seen outside of the elements.
 #[derive(Default)]
@@ -115,13 +81,13 @@ fn emit(
 fn settle(
     design: &Design,
     chain: &Chain,
-    machines: &mut dyn Machines,
+    fire: &mut Fire<'_>,
     queue: &mut Queue,
     seen: &mut Seen,
     now_ns: u64,
 ) -> Result<(), (ElementId, Trap)> {
     while let Some((element, in_port, mut packet)) = queue.pop_front() {
-        let firing = machines.fire(element, now_ns, in_port, &mut packet).map_err(|trap| (element, trap))?;
+        let firing = fire(element, now_ns, in_port, &mut packet).map_err(|trap| (element, trap))?;
         match firing.fate {
             Fate::Emitted(ports) => emit(design, chain, queue, seen, (element, ports), &packet),
             Fate::Dropped(cause) => seen.count(Counter::Dropped(element, cause_number(&cause, chain))),
@@ -150,15 +116,15 @@ pub fn both_ways(design: &Design, case: &Case) -> Option<(String, String)> {
     let verified = ir::verify(design).expect("generated designs verify");
     let options = Options { bounds: Bounds::Lenient, loop_rounds_max: 1 << 20, ..Options::default() };
     let ids = || (0..design.elements.len() as u32).map(ElementId);
-    let mut judge = Judge(ids().map(|id| interp::Machine::new(design, id, options)).collect());
-    let native = ids().map(|id| jit::Machine::new(verified, id, options).expect("elements compile")).collect();
-    let mut native = Native(native);
-    for (judge, native) in judge.0.iter_mut().zip(&mut native.0) {
+    let mut judges: Vec<_> = ids().map(|id| interp::Machine::new(design, id, options)).collect();
+    let machine = |id| jit::Machine::new(verified, id, options).expect("elements compile");
+    let mut natives: Vec<_> = ids().map(machine).collect();
+    for (judge, native) in judges.iter_mut().zip(&mut natives) {
         if judge.init() != native.init() {
             return Some(("init".to_string(), "another init".to_string()));
         }
     }
-    let machines: Vec<&jit::Machine> = native.0.iter().collect();
+    let machines: Vec<&jit::Machine> = natives.iter().collect();
     let mut compiled = jit::Chain::new(verified, &chain, &machines, options).expect("chains compile");
     let (mut expected, mut found) = (Seen::default(), Seen::default());
     for arrival in &case.arrivals {
@@ -172,7 +138,9 @@ pub fn both_ways(design: &Design, case: &Case) -> Option<(String, String)> {
         let now_ns = arrival.time_ns;
         let packet = packet_of(arrival, compiled.meta_words());
         let mut queue = Queue::from([(element, port + 1, packet.clone())]);
-        let first = settle(design, &chain, &mut judge, &mut queue, &mut expected, now_ns);
+        let judge: &mut Fire<'_> =
+            &mut |element, now_ns, in_port, packet| judges[element.index()].fire_packet(now_ns, in_port, packet);
+        let first = settle(design, &chain, judge, &mut queue, &mut expected, now_ns);
 
         let mut packet = packet;
         let mut slots = [Slot::new(&mut packet, now_ns, entry as u32)];
@@ -190,7 +158,9 @@ pub fn both_ways(design: &Design, case: &Case) -> Option<(String, String)> {
                     found.counts = before;
                 }
             }
-            settle(design, &chain, &mut native, &mut queue, &mut found, now_ns)
+            let native: &mut Fire<'_> =
+                &mut |element, now_ns, in_port, packet| natives[element.index()].fire_packet(now_ns, in_port, packet);
+            settle(design, &chain, native, &mut queue, &mut found, now_ns)
         });
         let _ = writeln!(expected.log, "{first:?}");
         let _ = writeln!(found.log, "{second:?}");
@@ -202,7 +172,7 @@ pub fn both_ways(design: &Design, case: &Case) -> Option<(String, String)> {
         *found.counts.entry(counter).or_default() += n;
     }
     let text = |seen: Seen, state: Vec<String>| format!("{}\n{:?}\n{}", seen.log, seen.counts, state.join("\n"));
-    let expected_state = judge.0.iter().map(|machine| format!("{:?}", machine.state().collect::<Vec<_>>())).collect();
-    let found_state = native.0.iter().map(|machine| format!("{:?}", machine.state().collect::<Vec<_>>())).collect();
+    let expected_state = judges.iter().map(|machine| format!("{:?}", machine.state().collect::<Vec<_>>())).collect();
+    let found_state = natives.iter().map(|machine| format!("{:?}", machine.state().collect::<Vec<_>>())).collect();
     Some((text(expected, expected_state), text(found, found_state)))
 }

@@ -324,17 +324,20 @@ impl Writer<'_> {
                 let time = self.operand(Width::of(64));
                 self.builder.wake_at(time);
             }
-            _ => {
-                let value = match self.random.below(5) {
-                    0 => self.builder.in_mask(),
-                    1 => self.builder.out_failed(),
-                    2 => self.builder.out_written(),
-                    3 => self.builder.last_mask(),
-                    _ => self.builder.now(),
-                };
-                self.visible.push(value);
-            }
+            _ => self.port_question(),
         }
+    }
+
+    /// Asks what ports hold or how the last firing ended.
+    pub(super) fn port_question(&mut self) {
+        let value = match self.random.below(5) {
+            0 => self.builder.in_mask(),
+            1 => self.builder.out_failed(),
+            2 => self.builder.out_written(),
+            3 => self.builder.last_mask(),
+            _ => self.builder.now(),
+        };
+        self.visible.push(value);
     }
 
     fn packet_effect(&mut self) {

@@ -23,16 +23,7 @@ impl Writer<'_> {
     pub fn effect_in_graph(&mut self, manners: Manners) {
         match self.kind {
             BodyKind::Init => {}
-            BodyKind::Flit => {
-                let value = match self.random.below(5) {
-                    0 => self.builder.in_mask(),
-                    1 => self.builder.out_failed(),
-                    2 => self.builder.out_written(),
-                    3 => self.builder.last_mask(),
-                    _ => self.builder.now(),
-                };
-                self.visible.push(value);
-            }
+            BodyKind::Flit => self.port_question(),
             BodyKind::Packet | BodyKind::End => self.packet_effect_in_graph(manners),
             BodyKind::Tail => {
                 let value = match self.random.below(4) {
