@@ -1,7 +1,8 @@
-//! Ctrl-C: the first asks a run to end with its files whole, the second ends the program at once.
+//! Ctrl-C: the first asks a run to end with its files whole, a later one ends the program at once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use super::exit::{Exit, Failure};
 use crate::output;
@@ -17,12 +18,18 @@ pub fn at_once_during<T>(work: impl FnOnce() -> T) -> T {
     done
 }
 
+/// Signals so soon after the first are the same one: `timeout` sends it to the program and to its group.
+const SAME_SIGNAL: Duration = Duration::from_millis(200);
+
 /// A flag that becomes true when the user (or `kill`) asks the program to end.
 pub fn flag() -> Result<Arc<AtomicBool>, Failure> {
     let flag = Arc::new(AtomicBool::new(false));
     let raised = Arc::clone(&flag);
+    let mut first: Option<Instant> = None;
     let handler = move || {
-        if raised.swap(true, Ordering::SeqCst) || MAY_WAIT.load(Ordering::SeqCst) {
+        let is_later = first.get_or_insert_with(Instant::now).elapsed() >= SAME_SIGNAL;
+        raised.store(true, Ordering::SeqCst);
+        if is_later || MAY_WAIT.load(Ordering::SeqCst) {
             output::remove_temporaries();
             std::process::exit(i32::from(Exit::Interrupted.code()));
         }

@@ -9,7 +9,7 @@
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -27,6 +27,8 @@ use crate::run::SignalCall;
 const LINE_BYTES_MAX: u64 = 64 * 1024;
 /// Lines of one connection that are answered together.
 const BATCH_LINES_MAX: usize = 64;
+/// Longest control file: some millions of lines.
+const CONTROL_BYTES_MAX: u64 = 256 << 20;
 /// How long the last answers may take to be written when the run ends.
 const FAREWELL: Duration = Duration::from_millis(500);
 
@@ -83,6 +85,8 @@ impl Drop for ControlSocket {
 
 fn bind(path: &Path) -> io::Result<UnixListener> {
     use std::os::unix::fs::FileTypeExt as _;
+    // Clients reach it by this name, which has to be short.
+    SocketAddr::from_pathname(path)?;
     if fs::symlink_metadata(path).is_ok_and(|meta| meta.file_type().is_socket()) {
         match UnixStream::connect(path) {
             Ok(_) => return Err(io::Error::new(io::ErrorKind::AddrInUse, "another run listens there")),
@@ -248,7 +252,19 @@ fn read_file(path: &Path) -> Result<String, String> {
     if !path.is_absolute() {
         return Err(format!("{}: write the whole path, from `/` on", path.display()));
     }
-    fs::read_to_string(path).map_err(|source| FileError::reading(path, source).to_string())
+    let told = |source| FileError::reading(path, source).to_string();
+    let meta = fs::metadata(path).map_err(told)?;
+    // A device or a pipe may have no end.
+    if !meta.is_file() {
+        return Err(format!("{}: a control file is a regular file", path.display()));
+    }
+    if meta.len() > CONTROL_BYTES_MAX {
+        return Err(format!("{}: larger than {} MiB", path.display(), CONTROL_BYTES_MAX >> 20));
+    }
+    let mut text = String::new();
+    let file = fs::File::open(path).map_err(told)?;
+    file.take(CONTROL_BYTES_MAX).read_to_string(&mut text).map_err(told)?;
+    Ok(text)
 }
 
 fn answer_json(answer: Answer) -> Value {

@@ -5,7 +5,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::program::{Ended, Folder};
@@ -81,6 +81,29 @@ fn ends_that_make_no_sense_are_refused() {
     assert!(missing.stderr.contains("there is no such interface"), "{}", missing.stderr);
 }
 
+#[test]
+fn socket_that_no_client_could_name_is_refused() {
+    let folder = folder("long_socket");
+    let name = "x".repeat(150);
+    let words = ["run", "app.clnp", "--in", "nic_in=gen:count=1", "--control-socket", &name];
+    let ended = folder.flitwork(&words).with_code(3);
+    assert!(ended.stderr.contains("path must be shorter than SUN_LEN"), "{}", ended.stderr);
+}
+
+/// `timeout` sends its signal to the program and to the program's group.
+#[test]
+fn one_signal_sent_twice_ends_a_run_with_its_report() {
+    let folder = folder("twice");
+    let child = endless(&folder, &[]);
+    let id = child.id().to_string();
+    for _ in 0..2 {
+        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    }
+    let ended = Ended::from(child.wait_with_output().unwrap()).with_code(130);
+    let report: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert!(report["totals"]["in"].as_u64().unwrap() > 0);
+}
+
 /// A run without an end, with its socket.
 fn endless(folder: &Folder, more: &[&str]) -> Child {
     let mut words = vec!["run", "app.clnp", "--json", "--in", "nic_in=gen:", "--out", "nic_out=null:"];
@@ -113,6 +136,9 @@ fn run_answers_at_its_socket() {
     folder.write("bad", "count.reset\ncount.nothing\n");
     let bad = folder.flitwork(&["signal", "socket", "--load", "bad"]).with_code(1);
     assert!(bad.stderr.contains("2:1: `count` has no signal `nothing`"), "{}", bad.stderr);
+
+    let endless = folder.flitwork(&["signal", "socket", "--load", "/dev/zero"]).with_code(1);
+    assert_eq!(endless.stderr, "error: /dev/zero: a control file is a regular file\n");
 
     // Many lines at once, answered in order.
     let mut stream = UnixStream::connect(folder.path("socket")).unwrap();
